@@ -6,7 +6,7 @@
 #include "probe/gpu.hpp"
 #include "probe/nccl_api.hpp"
 #include "shared/core/result.hpp"
-#include "shared/metrics/operation.hpp"
+#include "shared/measurement/operation.hpp"
 
 #include <string>
 

@@ -29,7 +29,7 @@
 
 #include "probe/nccl_api.hpp"
 #include "shared/core/result.hpp"
-#include "shared/metrics/operation.hpp"
+#include "shared/measurement/operation.hpp"
 
 #include <cstdint>
 #include <optional>

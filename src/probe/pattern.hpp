@@ -6,7 +6,7 @@
 // any other number below it, is noticed, and a buffer of gigabytes is filled and compared in pieces.
 #pragma once
 
-#include "shared/metrics/operation.hpp"
+#include "shared/measurement/operation.hpp"
 
 #include <cstdint>
 #include <optional>

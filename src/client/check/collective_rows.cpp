@@ -2,8 +2,8 @@
 
 #include "client/check/probe_text.hpp"
 #include "shared/core/units.hpp"
-#include "shared/metrics/known_good.hpp"
-#include "shared/metrics/slow_link.hpp"
+#include "shared/measurement/known_good.hpp"
+#include "shared/measurement/slow_link.hpp"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 
 #include "client/check/partners.hpp"
 #include "shared/core/text.hpp"
-#include "shared/metrics/slow_link.hpp"
+#include "shared/measurement/slow_link.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -4,7 +4,7 @@
 #include "client/report/step.hpp"
 #include "shared/core/random.hpp"
 #include "shared/core/text.hpp"
-#include "shared/metrics/pair_rounds.hpp"
+#include "shared/measurement/pair_rounds.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #include "client/check/probe_stages.hpp"
 
-#include "shared/metrics/pair_rounds.hpp"
+#include "shared/measurement/pair_rounds.hpp"
 
 #include <fmt/format.h>
 

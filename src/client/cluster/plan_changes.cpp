@@ -1,7 +1,7 @@
 #include "client/cluster/plan_changes.hpp"
 
 #include "client/async/cleanup.hpp"
-#include "client/cluster/gpu_look.hpp"
+#include "client/cluster/gpu_survey.hpp"
 #include "client/job/running_jobs.hpp"
 #include "client/observe/ask_members.hpp"
 #include "client/plan/architecture.hpp"
@@ -45,8 +45,8 @@ Task<PlanResult> plan_with_look(const ClusterSpec& spec, const Engines& engines,
     if (!result.errors.empty() || hosts.empty()) {
         co_return result;
     }
-    GpuLook look(spec, engines,
-                 {.toolkits = context.toolkits, .attempt = context.attempt, .origin = context.origin});
+    GpuSurvey look(spec, engines,
+                   {.toolkits = context.toolkits, .attempt = context.attempt, .origin = context.origin});
     auto errors =
         co_await with_cleanup(look.take(observed, hosts, reporter), [&look]() { return look.give_back(); });
     if (!errors.empty()) {

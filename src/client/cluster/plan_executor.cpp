@@ -147,7 +147,7 @@ Task<void> PlanExecutor::stop_jobs(const Plan& plan) {
     finish_phase({.phase = "stop", .elapsed = since(begin)});
 }
 
-Task<Errors> PlanExecutor::look(GpuLook& look, ObservedCluster& observed, const Plan& plan,
+Task<Errors> PlanExecutor::look(GpuSurvey& look, ObservedCluster& observed, const Plan& plan,
                                 std::vector<std::size_t> hosts) {
     std::set<std::size_t> lacking;
     add_hosts(plan.uploads, lacking);

@@ -2,7 +2,7 @@
 // in order; a host that fails stops at its failure while the others finish the phase.
 #pragma once
 
-#include "client/cluster/gpu_look.hpp"
+#include "client/cluster/gpu_survey.hpp"
 #include "client/cluster/join.hpp"
 #include "client/cluster/replaced_nodes.hpp"
 #include "client/cluster/toolkit_bringer.hpp"
@@ -28,7 +28,7 @@ public:
     Task<Errors> send(const Plan& plan, const ImageSource& source, std::string attempt, std::string origin);
     Task<void> stop_jobs(const Plan& plan);
     // Looks at the GPUs of `hosts`, with the toolkit, which is brought there where `plan` says so.
-    Task<Errors> look(GpuLook& look, ObservedCluster& observed, const Plan& plan,
+    Task<Errors> look(GpuSurvey& look, ObservedCluster& observed, const Plan& plan,
                       std::vector<std::size_t> hosts);
     // Uploads, removals and creates, then the starts: a host does not wait for others in between. A container
     // that is new is asked to join before it is started, so that its first process begins with that.

@@ -3,7 +3,7 @@
 #include "client/async/cleanup.hpp"
 #include "client/cluster/down.hpp"
 #include "client/cluster/find_losses.hpp"
-#include "client/cluster/gpu_look.hpp"
+#include "client/cluster/gpu_survey.hpp"
 #include "client/cluster/join.hpp"
 #include "client/cluster/left_out.hpp"
 #include "client/cluster/lock.hpp"
@@ -324,7 +324,7 @@ private:
     PlanExecutor executor_;
     LeftOut left_out_;
     std::vector<bool> made_on_; // hosts that are left out, and may have something of this `up`
-    GpuLook look_;
+    GpuSurvey look_;
     ObservedCluster observed_{};
     Plan plan_{};               // that is carried out
     std::size_t lock_host_ = 0; // the first one that is there

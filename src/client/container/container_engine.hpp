@@ -1,5 +1,5 @@
-// The narrow door to one host's engine. Everything above speaks to this interface; tests put a fake behind
-// it.
+// The narrow interface to one host's engine. Everything above speaks to this interface; tests put a fake
+// behind it.
 //
 // Every call is one API request (one round trip) unless it says otherwise. Each has a deadline of its own, so
 // none hangs on an engine that accepts and never answers (ErrorKind::timeout). Errors carry where =

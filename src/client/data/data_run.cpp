@@ -85,7 +85,7 @@ private:
         }
     }
 
-    SyncDoor door_of(const Place& place) const {
+    SyncExec exec_of(const Place& place) const {
         return {.opening = {.user = place.user, .workdir = "/"}, .program = relay_init, .user = place.user};
     }
 
@@ -128,7 +128,7 @@ private:
         }
         const auto& place = places_.front();
         auto stream = co_await NodeStream::open(place.relay->engine(), place.relay->container(),
-                                                NodeName(place.relay->host()), door_of(place));
+                                                NodeName(place.relay->host()), exec_of(place));
         if (!stream) {
             co_return stream.error();
         }
@@ -196,7 +196,7 @@ private:
 
     Task<Status> mark(Place& place) {
         auto stream = co_await NodeStream::open(place.relay->engine(), place.relay->container(),
-                                                place.target->node.node, door_of(place));
+                                                place.target->node.node, exec_of(place));
         if (!stream) {
             co_return stream.error();
         }
@@ -248,7 +248,7 @@ private:
         for (const auto* place : places) {
             nodes.push_back(
                 {.name = place->target->node.node, .id = place->relay->container(), .host = place->host});
-            options.doors.push_back(door_of(*place));
+            options.execs.push_back(exec_of(*place));
         }
         if (nodes.empty()) {
             co_return;

@@ -103,18 +103,18 @@ Task<Status> Forwarder::keep_up(std::function<void()> on_ready, FirstTry first) 
 
 // Always an error: why there is no tunnel, or none any more.
 Task<Status> Forwarder::try_once(const std::function<void()>& on_ready, Try& made) {
-    Result<NodeDoor> door = goal_.door;
+    Result<NodePlace> place = goal_.place;
     if (std::exchange(was_tried_, true)) {
         const auto find = goal_.find; // the goal may be another one before it has found
-        door = co_await find();
+        place = co_await find();
     }
-    if (!door) {
-        co_return door.error();
+    if (!place) {
+        co_return place.error();
     }
     const auto tunnel = std::make_shared<TunnelClient>(executor_);
     tunnel_ = tunnel;
     std::optional<std::chrono::steady_clock::time_point> since;
-    auto why = co_await run_node_tunnel(tunnel, *door->engine, door->id, [&] {
+    auto why = co_await run_node_tunnel(tunnel, *place->engine, place->id, [&] {
         if (std::exchange(was_ready_, true)) {
             reporter_.on({.kind = Event::Kind::note, .subject = node().str(), .text = "forwarding again"});
         } else {

@@ -19,7 +19,7 @@
 namespace dockdist {
 
 // Where a node is now.
-struct NodeDoor {
+struct NodePlace {
     ContainerEngine* engine = nullptr;
     ContainerId id{};
 };
@@ -27,8 +27,8 @@ struct NodeDoor {
 // Where ports lead.
 struct ForwardGoal {
     NodeName node{};
-    NodeDoor door{};
-    std::function<Task<Result<NodeDoor>>()> find{}; // looks it up again, after a tunnel was lost
+    NodePlace place{};
+    std::function<Task<Result<NodePlace>>()> find{}; // looks it up again, after a tunnel was lost
 };
 
 // The reporter, and what a goal's `find` uses, outlive it.
@@ -87,7 +87,7 @@ private:
     std::string told_lost_{};
     std::size_t tries_ = 0;   // that are over, and in vain
     std::size_t carried_ = 0; // connections that have a coroutine
-    bool was_tried_ = false;  // this goal's door
+    bool was_tried_ = false;  // this goal's place
     bool was_ready_ = false;  // with this goal
     bool closing_ = false;
 };

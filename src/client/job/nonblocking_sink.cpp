@@ -30,78 +30,78 @@ NonblockingSink::NonblockingSink(boost::asio::any_io_executor executor)
     : executor_(std::move(executor)), changed_(executor_) {}
 
 NonblockingSink::~NonblockingSink() {
-    for (auto& [fd, door] : doors_) {
-        write_some(door, false);
-        if (door.is_own) {
-            ::close(door.fd);
+    for (auto& [fd, outlet] : outlets_) {
+        write_some(outlet, false);
+        if (outlet.is_own) {
+            ::close(outlet.fd);
         }
     }
 }
 
 // O_NONBLOCK on the given descriptor would be seen by every process that shares it, the shell among them; so
 // pipes and terminals are opened anew. A regular file never makes its writer wait.
-NonblockingSink::Door& NonblockingSink::door(int fd) {
-    const auto [entry, is_new] = doors_.try_emplace(fd);
-    auto& door = entry->second;
+NonblockingSink::Outlet& NonblockingSink::outlet(int fd) {
+    const auto [entry, is_new] = outlets_.try_emplace(fd);
+    auto& outlet = entry->second;
     if (!is_new) {
-        return door;
+        return outlet;
     }
-    door.fd = fd;
+    outlet.fd = fd;
     struct stat status{};
     if (::fstat(fd, &status) == 0 && !S_ISREG(status.st_mode)) {
         const auto path = "/proc/self/fd/" + std::to_string(fd);
         const int again = S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode)
                               ? ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
                               : -1;
-        door.is_own = again >= 0;
-        door.fd = door.is_own ? again : fd;
-        door.may_block = !door.is_own && (::fcntl(fd, F_GETFL) & O_NONBLOCK) == 0;
+        outlet.is_own = again >= 0;
+        outlet.fd = outlet.is_own ? again : fd;
+        outlet.may_block = !outlet.is_own && (::fcntl(fd, F_GETFL) & O_NONBLOCK) == 0;
     }
-    return door;
+    return outlet;
 }
 
-void NonblockingSink::write_some(Door& door, bool wait) {
+void NonblockingSink::write_some(Outlet& outlet, bool wait) {
     std::size_t done = 0;
-    while (done < door.unwritten.size() && !door.broken) {
-        const auto left = door.unwritten.size() - done;
-        if (door.may_block && !wait && !is_ready(door.fd)) {
+    while (done < outlet.unwritten.size() && !outlet.broken) {
+        const auto left = outlet.unwritten.size() - done;
+        if (outlet.may_block && !wait && !is_ready(outlet.fd)) {
             break;
         }
-        const auto count = ::write(door.fd, door.unwritten.data() + done,
-                                   door.may_block && !wait ? std::min(left, small_write) : left);
+        const auto count = ::write(outlet.fd, outlet.unwritten.data() + done,
+                                   outlet.may_block && !wait ? std::min(left, small_write) : left);
         if (count >= 0) {
             done += static_cast<std::size_t>(count);
         } else if (errno == EAGAIN && wait) {
-            pollfd waiting{.fd = door.fd, .events = POLLOUT, .revents = 0};
+            pollfd waiting{.fd = outlet.fd, .events = POLLOUT, .revents = 0};
             ::poll(&waiting, 1, -1);
         } else if (errno == EAGAIN) {
             break;
         } else if (errno != EINTR) {
-            door.broken = true;
+            outlet.broken = true;
         }
     }
-    door.unwritten.erase(0, door.broken ? std::string::npos : done);
+    outlet.unwritten.erase(0, outlet.broken ? std::string::npos : done);
 }
 
 void NonblockingSink::write(int fd, const Displayable& text) {
-    auto& out = door(fd);
+    auto& out = outlet(fd);
     out.unwritten += text.bytes();
     write_some(out, false);
 }
 
 std::size_t NonblockingSink::kept() const {
     std::size_t total = 0;
-    for (const auto& [fd, door] : doors_) {
-        total += door.unwritten.size();
+    for (const auto& [fd, outlet] : outlets_) {
+        total += outlet.unwritten.size();
     }
     return total;
 }
 
-Task<void> NonblockingSink::wait_until_writable(const Door& door) {
-    if (!door.is_own) { // Asio would make it non-blocking, for those who share it as well
+Task<void> NonblockingSink::wait_until_writable(const Outlet& outlet) {
+    if (!outlet.is_own) { // Asio would make it non-blocking, for those who share it as well
         co_return co_await pause_for(std::chrono::milliseconds(20));
     }
-    const int copy = ::fcntl(door.fd, F_DUPFD_CLOEXEC, 3);
+    const int copy = ::fcntl(outlet.fd, F_DUPFD_CLOEXEC, 3);
     boost::asio::posix::stream_descriptor descriptor(executor_);
     boost::system::error_code error;
     if (copy < 0 || (descriptor.assign(copy, error), error)) {
@@ -128,18 +128,18 @@ Task<void> NonblockingSink::room() {
             continue;
         }
         const Turn turn(*this);
-        for (auto& [fd, door] : doors_) {
-            if (!door.unwritten.empty()) {
-                co_await wait_until_writable(door);
-                write_some(door, false);
+        for (auto& [fd, outlet] : outlets_) {
+            if (!outlet.unwritten.empty()) {
+                co_await wait_until_writable(outlet);
+                write_some(outlet, false);
             }
         }
     }
 }
 
 void NonblockingSink::finish() {
-    for (auto& [fd, door] : doors_) {
-        write_some(door, true);
+    for (auto& [fd, outlet] : outlets_) {
+        write_some(outlet, true);
     }
 }
 

@@ -27,20 +27,20 @@ public:
     std::size_t kept() const;
 
 private:
-    struct Door {
+    struct Outlet {
         int fd = -1;            // non-blocking where it could be had, else the one that was given
         bool is_own = false;    // opened here
         bool may_block = false; // a write of many bytes does
         bool broken = false;    // its reader is gone
         std::string unwritten{};
     };
-    Door& door(int fd);
-    static void write_some(Door& door, bool wait);
-    Task<void> wait_until_writable(const Door& door);
+    Outlet& outlet(int fd);
+    static void write_some(Outlet& outlet, bool wait);
+    Task<void> wait_until_writable(const Outlet& outlet);
 
     boost::asio::any_io_executor executor_;
     AsyncEvent changed_;
-    std::map<int, Door> doors_{};
+    std::map<int, Outlet> outlets_{};
     bool waited_for_ = false; // by one coroutine for all
 };
 

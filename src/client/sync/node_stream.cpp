@@ -15,10 +15,10 @@ using Kind = wire::SyncMessage::Kind;
 } // namespace
 
 Task<Result<std::unique_ptr<NodeStream>>> NodeStream::open(ContainerEngine& engine, ContainerId id,
-                                                           NodeName node, SyncDoor door) {
+                                                           NodeName node, SyncExec exec) {
     ExecConfig config;
-    config.command = {door.program, "sync", wire::sync_opening(door.opening)};
-    config.user = door.user;
+    config.command = {exec.program, "sync", wire::sync_opening(exec.opening)};
+    config.user = exec.user;
     auto exec = co_await start_command(engine, id, std::move(config));
     if (!exec) {
         auto error = exec.error();

@@ -13,7 +13,7 @@
 namespace dockdist {
 
 // What is run in a container, and as whom.
-struct SyncDoor {
+struct SyncExec {
     wire::SyncOpening opening{};
     std::string program = layout::init;
     std::string user = "0:0";
@@ -23,7 +23,7 @@ class NodeStream {
 public:
     // Two round trips. Errors of it and of all below have where = the node.
     static Task<Result<std::unique_ptr<NodeStream>>> open(ContainerEngine& engine, ContainerId id,
-                                                          NodeName node, SyncDoor door);
+                                                          NodeName node, SyncExec exec);
 
     const NodeName& node() const { return node_; }
 

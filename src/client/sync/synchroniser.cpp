@@ -37,8 +37,8 @@ Synchroniser::Synchroniser(const Engines& engines, std::vector<ReadyNode> nodes,
     lanes_.resize(nodes.size());
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         lanes_[i].node = std::move(nodes[i]);
-        lanes_[i].door =
-            options_.doors.empty() ? SyncDoor{.opening = options_.opening} : std::move(options_.doors[i]);
+        lanes_[i].exec =
+            options_.execs.empty() ? SyncExec{.opening = options_.opening} : std::move(options_.execs[i]);
     }
 }
 
@@ -67,7 +67,7 @@ Task<void> Synchroniser::on_all(Work work) {
 Task<Status> Synchroniser::ready(Lane& lane) {
     if (!lane.stream) {
         auto stream =
-            co_await NodeStream::open(*engines_[lane.node.host], lane.node.id, lane.node.name, lane.door);
+            co_await NodeStream::open(*engines_[lane.node.host], lane.node.id, lane.node.name, lane.exec);
         if (!stream) {
             co_return stream.error();
         }

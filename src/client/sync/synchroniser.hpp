@@ -34,7 +34,7 @@ public:
         wire::SyncOpening opening{};
         bool dry_run = false;          // nothing is written, not even to find out what is shared
         bool share = true;             // look whether nodes share the folder
-        std::vector<SyncDoor> doors{}; // one a node; empty: `opening` for all
+        std::vector<SyncExec> execs{}; // one a node; empty: `opening` for all
         Carry carry{};                 // nothing: contents go from here over the nodes' streams
         NodeStream* origin = nullptr;  // the tree is not here, but in the folder that this one has open
     };
@@ -59,7 +59,7 @@ private:
     struct Lane {
         ReadyNode node{};
         std::unique_ptr<NodeStream> stream{}; // none: not open yet, or broken
-        SyncDoor door{};
+        SyncExec exec{};
         bool there = false, maybe_shared = false;
         std::optional<Comparison> comparison{}; // where `carry` is set
         SyncedNode result{};

@@ -37,7 +37,7 @@ void FirstJoin::start(const std::string& request) {
     }
 }
 
-void FirstJoin::make_way(pid_t other) {
+void FirstJoin::yield_to(pid_t other) {
     if (pid_ > 0 && other != pid_) {
         ::kill(pid_, SIGKILL);
     }

@@ -16,7 +16,7 @@ public:
     explicit FirstJoin(Loop& loop);
 
     // Another join has begun: the client of this one is gone, whether its connection knows it or not.
-    void make_way(pid_t other);
+    void yield_to(pid_t other);
     void on_exit(pid_t pid);
 
 private:

@@ -114,7 +114,7 @@ json Init::answer(const json& question, Peer& peer, Fd descriptor) {
     const auto what = question.value("do", "");
     if (what == "status") { // what a join asks first
         if (first_join_) {
-            first_join_->make_way(peer.pid);
+            first_join_->yield_to(peer.pid);
         }
         return {{"ok", true}, {"ssh_port", held_port_}, {"sshd", sshd_.pid()}, {"log", sshd_.last_words()}};
     }

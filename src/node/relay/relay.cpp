@@ -14,8 +14,8 @@ namespace dockdist::node {
 namespace {
 
 // Strangers at both doors leave descriptors for the image and for those who were let in.
-RelayDoorLimits door_limits() {
-    RelayDoorLimits limits;
+AdmissionLimits door_limits() {
+    AdmissionLimits limits;
     rlimit files{};
     if (::getrlimit(RLIMIT_NOFILE, &files) == 0) {
         limits.strangers = std::clamp<std::size_t>(files.rlim_cur / 8, 4, limits.strangers);
@@ -122,8 +122,8 @@ void Relay::have_fetched(const std::string& id) {
 void Relay::keep_doors() {
     Loop loop;
     const auto limits = door_limits();
-    std::optional<RelayDoor> engine;
-    std::optional<RelayDoor> relays;
+    std::optional<RelayAdmission> engine;
+    std::optional<RelayAdmission> relays;
     if (engine_.open()) {
         engine.emplace(
             loop, std::move(engine_), limits,

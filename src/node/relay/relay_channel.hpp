@@ -1,7 +1,7 @@
 // Two relays on an encrypted connection: who asks and who is asked.
 #pragma once
 
-#include "node/relay/relay_door.hpp"
+#include "node/relay/relay_admission.hpp"
 #include "node/relay/relay_stream.hpp"
 #include "shared/wire/relay.hpp"
 

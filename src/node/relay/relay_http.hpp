@@ -2,7 +2,7 @@
 // requests' heads. Boost.Beast reads them.
 #pragma once
 
-#include "node/relay/relay_door.hpp"
+#include "node/relay/relay_admission.hpp"
 #include "shared/core/result.hpp"
 
 #include <cstdint>

@@ -59,7 +59,7 @@ public:
     // For as long as the process lives.
     void keep_door(Fd listener) {
         Loop loop;
-        const RelayDoor door(
+        const RelayAdmission door(
             loop, std::move(listener), {}, [this] { return std::make_unique<TarStranger>(path_); },
             [this](Fd connection, const std::unique_ptr<Stranger>&) {
                 if (!given_.exchange(true)) { // it was asked for once

@@ -53,9 +53,9 @@ struct Bench {
             io.get_executor(), ForwardGoal{NodeName("node-0"), {&engine, id}, [this] { return find(); }},
             std::move(local.ports), words);
     }
-    Task<Result<NodeDoor>> find() {
+    Task<Result<NodePlace>> find() {
         ++found;
-        co_return NodeDoor{&engine, id};
+        co_return NodePlace{&engine, id};
     }
     int port() const { return forwarder->ports().front().number; }
     Task<tcp::socket> connect() {

@@ -1,7 +1,7 @@
 #include "client/check/report/report_tables.hpp"
 
 #include "shared/core/units.hpp"
-#include "shared/metrics/slow_link.hpp"
+#include "shared/measurement/slow_link.hpp"
 
 #include <fmt/format.h>
 
@@ -64,7 +64,7 @@ Matrix link_matrix(const CheckReport& report, std::string title, std::string uni
     return matrix;
 }
 
-// As the row that names them judges them (shared/metrics/slow_link.hpp).
+// As the row that names them judges them (shared/measurement/slow_link.hpp).
 void mark_slow_pairs(Matrix& matrix) {
     const auto nodes = matrix.names.size();
     std::vector<PairMeasurement> pairs;

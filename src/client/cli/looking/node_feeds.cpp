@@ -29,13 +29,13 @@ NodeFeeds::NodeFeeds(const Context& context, const Connected& cluster, const std
             hosts_.push_back(node.host);
         }
     }
-    doors_.resize(names_.size());
+    ready_.resize(names_.size());
     missing_.resize(names_.size());
 }
 
 bool NodeFeeds::has_all(std::size_t host) const {
     for (std::size_t i = 0; i < names_.size(); ++i) {
-        if (hosts_[i] == host && !doors_[i]) {
+        if (hosts_[i] == host && !ready_[i]) {
             return false;
         }
     }
@@ -44,16 +44,16 @@ bool NodeFeeds::has_all(std::size_t host) const {
 
 std::vector<ReadyNode> NodeFeeds::found() const {
     std::vector<ReadyNode> nodes;
-    for (const auto& door : doors_) {
-        if (door) {
-            nodes.push_back(*door);
+    for (const auto& node : ready_) {
+        if (node) {
+            nodes.push_back(*node);
         }
     }
     return nodes;
 }
 
 Task<Errors> NodeFeeds::first_found() {
-    while (std::ranges::none_of(doors_, [](const auto& door) { return door.has_value(); })) {
+    while (std::ranges::none_of(ready_, [](const auto& node) { return node.has_value(); })) {
         Errors errors;
         for (const auto& why : missing_) {
             if (why) {
@@ -79,12 +79,12 @@ Task<void> NodeFeeds::look_at(std::size_t host_index) {
     const auto observation = co_await observe(cluster_.spec, cluster_.engines, {}, silent, std::move(only));
     auto ready = ready_nodes(cluster_.spec, observation.cluster, observation.reached);
     for (std::size_t i = 0; i < names_.size(); ++i) {
-        if (hosts_[i] != host_index || doors_[i]) {
+        if (hosts_[i] != host_index || ready_[i]) {
             continue;
         }
         const auto named = [&](const auto& node) { return node.name.str() == names_[i]; };
         if (const auto found = std::ranges::find_if(ready.nodes, named); found != ready.nodes.end()) {
-            doors_[i] = std::move(*found);
+            ready_[i] = std::move(*found);
             missing_[i].reset();
             continue;
         }
@@ -105,12 +105,12 @@ Task<void> NodeFeeds::look_at(std::size_t host_index) {
 Task<Status> NodeFeeds::follow(std::size_t index) {
     int tries = 0;
     while (true) {
-        while (!doors_[index]) {
+        while (!ready_[index]) {
             co_await changed_.wait_for_change();
         }
-        const auto door = *doors_[index];
+        const auto node = *ready_[index];
         auto ended = co_await follow_samples(
-            *cluster_.engines[door.host], door, interval_ms_,
+            *cluster_.engines[node.host], node, interval_ms_,
             [this, index, &tries](const wire::SampleFacts& facts, wire::Sample sample) {
                 tries = 0;
                 hears_.sample(index, facts, std::move(sample));
@@ -119,7 +119,7 @@ Task<Status> NodeFeeds::follow(std::size_t index) {
         hears_.trouble(index, ended);
         if (++tries >= most_tries) {
             tries = 0;
-            doors_[index].reset();
+            ready_[index].reset();
             changed_.notify();
         }
         co_await pause_for(between_tries);

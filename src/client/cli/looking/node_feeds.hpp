@@ -37,14 +37,14 @@ private:
     Task<Status> follow(std::size_t index);
     Task<Status> find_nodes_of(std::size_t host);
     Task<void> look_at(std::size_t host);
-    bool has_all(std::size_t host) const; // doors to its nodes
+    bool has_all(std::size_t host) const; // its nodes
 
     const Connected& cluster_;
     int interval_ms_;
     Hears hears_;
     std::vector<std::string> names_{};
     std::vector<std::size_t> hosts_{};
-    std::vector<std::optional<ReadyNode>> doors_{}; // nothing: it is not there, or has failed twice
+    std::vector<std::optional<ReadyNode>> ready_{}; // nothing: it is not there, or has failed twice
     std::vector<std::optional<Error>> missing_{};   // why it is not there, as far as somebody has looked
     AsyncEvent changed_;
 };

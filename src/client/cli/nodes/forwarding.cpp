@@ -11,8 +11,8 @@
 namespace dockdist {
 namespace {
 
-Task<Result<NodeDoor>> find_door(Context& context, const ClusterSpec& spec, const Engines& engines,
-                                 NodeName name, std::size_t host) {
+Task<Result<NodePlace>> find_place(Context& context, const ClusterSpec& spec, const Engines& engines,
+                                   NodeName name, std::size_t host) {
     SilentReporter silent; // a job's output may be on the screen
     std::vector<bool> only(spec.hosts.size(), false);
     only[host] = true;
@@ -33,7 +33,7 @@ Task<Result<NodeDoor>> find_door(Context& context, const ClusterSpec& spec, cons
     if (const auto by = made_by(found->labels); understanding_of(by) != Understanding::all) {
         co_return Error{ErrorKind::node, name.str(), other_words(by), bring_to_this_version(by)};
     }
-    co_return NodeDoor{.engine = engines[host].get(), .id = found->id};
+    co_return NodePlace{.engine = engines[host].get(), .id = found->id};
 }
 
 nlohmann::json to_json(const LocalPort& port) {
@@ -67,9 +67,9 @@ ForwardPorts parse_forward_ports(const std::vector<std::string>& texts, const st
 ForwardGoal forward_goal(Context& context, const ClusterSpec& spec, const Engines& engines,
                          const ReadyNode& node) {
     return {.node = node.name,
-            .door = {.engine = engines[node.host].get(), .id = node.id},
+            .place = {.engine = engines[node.host].get(), .id = node.id},
             .find = [&context, &spec, &engines, name = node.name, host = node.host] {
-                return find_door(context, spec, engines, name, host);
+                return find_place(context, spec, engines, name, host);
             }};
 }
 

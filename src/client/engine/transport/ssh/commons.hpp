@@ -28,11 +28,12 @@ public:
             boost::asio::query(executor, boost::asio::execution::context));
     }
 
-    // A place among those who knock at the same sshd. By default one refuses some of more than ten
+    // A place among those who log in to the same sshd. By default one refuses some of more than ten
     // connections that have not logged in yet (MaxStartups 10:30:100), and many hosts may stand behind one
     // jump host.
-    Task<Limiter::Permit> knock(const boost::asio::any_io_executor& executor, const std::string& door) {
-        return doors_.try_emplace(door, executor, std::size_t{8}).first->second.acquire();
+    Task<Limiter::Permit> begin_login(const boost::asio::any_io_executor& executor,
+                                      const std::string& login) {
+        return logins_.try_emplace(login, executor, std::size_t{8}).first->second.acquire();
     }
 
     // A place among the programs that are asked something (`ssh -G`), so that a thousand hosts do not start
@@ -66,13 +67,13 @@ public:
 
 private:
     void shutdown() override {
-        doors_.clear();
+        logins_.clear();
         programs_.reset();
         questions_.reset();
         folder_.reset();
     }
 
-    std::map<std::string, Limiter> doors_{};
+    std::map<std::string, Limiter> logins_{};
     std::optional<Limiter> programs_{};
     std::optional<SshQuestions> questions_{};
     std::optional<PrivateFolder> folder_{};

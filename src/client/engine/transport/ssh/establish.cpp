@@ -105,7 +105,7 @@ std::string ssh_name_of(const SshSettings& settings) {
                                       : fmt::format("{}:{}", settings.alias, settings.port.number);
 }
 
-std::string ssh_door_of(const SshSettings& settings) {
+std::string ssh_login_of(const SshSettings& settings) {
     return settings.proxy.empty() ? fmt::format("{}:{}", settings.host, settings.port.number)
                                   : settings.proxy_name;
 }
@@ -130,7 +130,7 @@ Task<Result<Handle>> establish_ssh(boost::asio::any_io_executor executor, Engine
                                    SshSettings settings, std::shared_ptr<const UserKeys> keys,
                                    milliseconds limit, std::string& beyond) {
     auto& commons = SshCommons::of(executor);
-    auto place = co_await commons.knock(executor, ssh_door_of(settings)); // kept while it pauses
+    auto place = co_await commons.begin_login(executor, ssh_login_of(settings)); // kept while it pauses
     limit = settings.connect_timeout.value_or(limit);
     const bool asks = !settings.batch && commons.questions(executor).asks();
     for (SshPatience patience(limit);;) {

@@ -15,7 +15,7 @@ namespace dockdist {
 
 // The machine in messages, and where its logins are counted: the jump host's sshd, where there is one.
 std::string ssh_name_of(const SshSettings& settings);
-std::string ssh_door_of(const SshSettings& settings);
+std::string ssh_login_of(const SshSettings& settings);
 
 // For an sshd that turns us away before it has said a word (it does so when many log in at once:
 // MaxStartups).

@@ -32,7 +32,7 @@ public:
         }
         for (const auto& key : keys_->keys) {
             const auto done = co_await offer(key);
-            if (!done || *done == Door::open) {
+            if (!done || *done == Access::granted) {
                 co_return done ? Status(ok) : Status(done.error());
             }
         }
@@ -44,8 +44,8 @@ public:
     }
 
 private:
-    enum class Door { shut, open };
-    using Outcome = Result<Door>; // not of bool: a const one, returned, would become "has a value"
+    enum class Access { refused, granted };
+    using Outcome = Result<Access>; // not of bool: a const one, returned, would become "has a value"
 
     static bool has(std::string_view methods, std::string_view method) {
         return std::ranges::count(split(methods, ','), method) > 0;
@@ -102,7 +102,7 @@ private:
                                              reinterpret_cast<const unsigned char*>(offered.data()),
                                              offered.size(), &give_signature, &self);
             if (code == 0) {
-                co_return Door::open;
+                co_return Access::granted;
             }
             if (code != LIBSSH2_ERROR_EAGAIN) {
                 co_return refused();
@@ -142,7 +142,7 @@ private:
         if (session_->broken() || !session_->farewell().empty()) {
             return lost();
         }
-        return Door::shut;
+        return Access::refused;
     }
 
     Error lost() const {

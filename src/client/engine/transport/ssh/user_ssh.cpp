@@ -289,7 +289,7 @@ Task<Result<std::shared_ptr<SshLink>>> start_user_ssh(boost::asio::any_io_execut
                                                       EngineAddress address, SshSettings settings,
                                                       std::string why, milliseconds limit) {
     auto& commons = SshCommons::of(executor);
-    const auto place = co_await commons.knock(executor, ssh_door_of(settings));
+    const auto place = co_await commons.begin_login(executor, ssh_login_of(settings));
     const auto name = next_name(commons);
     if (!name) {
         co_return name.error();

@@ -1,5 +1,5 @@
 #include "../turned_loop.hpp"
-#include "node/relay/relay_door.hpp"
+#include "node/relay/relay_admission.hpp"
 #include "node/relay/relay_socket.hpp"
 
 #include <doctest/doctest.h>
@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-namespace relay_door_test {
+namespace relay_admission_test {
 
 using namespace dockdist;
 using namespace dockdist::node;
@@ -31,7 +31,7 @@ private:
 };
 
 struct House {
-    explicit House(RelayDoorLimits limits = {})
+    explicit House(AdmissionLimits limits = {})
         : door(
               turned.loop, listen_on("127.0.0.1", port), limits, [] { return std::make_unique<Caller>(); },
               [this](Fd connection, const std::unique_ptr<Stranger>&) {
@@ -60,7 +60,7 @@ struct House {
     TurnedLoop turned{};
     int port = 0;
     std::vector<Fd> guests{};
-    RelayDoor door;
+    RelayAdmission door;
 };
 
 // No more descriptors than there are, as long as this lives.
@@ -206,4 +206,4 @@ TEST_CASE("a slow reader is served as long as it moves, one that stands still is
     CHECK(send_all(writer.get(), bytes, 30).has_error());
 }
 
-} // namespace relay_door_test
+} // namespace relay_admission_test

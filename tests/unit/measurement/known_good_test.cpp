@@ -1,4 +1,4 @@
-#include "shared/metrics/known_good.hpp"
+#include "shared/measurement/known_good.hpp"
 
 #include <doctest/doctest.h>
 

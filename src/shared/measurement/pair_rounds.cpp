@@ -1,4 +1,4 @@
-#include "shared/metrics/pair_rounds.hpp"
+#include "shared/measurement/pair_rounds.hpp"
 
 #include <algorithm>
 

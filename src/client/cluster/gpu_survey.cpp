@@ -1,4 +1,4 @@
-#include "client/cluster/gpu_look.hpp"
+#include "client/cluster/gpu_survey.hpp"
 
 #include "client/async/pause.hpp"
 #include "client/async/run_all.hpp"
@@ -43,10 +43,10 @@ std::string chooser_of(const Labels& of) {
 
 } // namespace
 
-GpuLook::GpuLook(const ClusterSpec& spec, const Engines& engines, Setting setting)
+GpuSurvey::GpuSurvey(const ClusterSpec& spec, const Engines& engines, Setting setting)
     : spec_(spec), engines_(engines), setting_(std::move(setting)) {}
 
-Task<Errors> GpuLook::take(ObservedCluster& observed, std::vector<std::size_t> hosts, Reporter& reporter) {
+Task<Errors> GpuSurvey::take(ObservedCluster& observed, std::vector<std::size_t> hosts, Reporter& reporter) {
     for (const auto host : hosts) {
         const auto* toolkit = toolkit_of(setting_.toolkits, spec_.image, observed.hosts[host]);
         versions_[host] = toolkit == nullptr ? "" : toolkit->version;
@@ -75,7 +75,7 @@ Task<Errors> GpuLook::take(ObservedCluster& observed, std::vector<std::size_t> h
     co_return errors;
 }
 
-Task<void> GpuLook::give_back() {
+Task<void> GpuSurvey::give_back() {
     std::vector<Task<Status>> removals;
     for (const auto& [host, id] : held_) {
         removals.push_back(engines_[host]->remove_container(id));
@@ -84,7 +84,7 @@ Task<void> GpuLook::give_back() {
     co_await run_all(std::move(removals)); // what stays is stale soon
 }
 
-ContainerConfig GpuLook::config_for(std::size_t host) const {
+ContainerConfig GpuSurvey::config_for(std::size_t host) const {
     auto config = gpu_look_config(spec_.image, versions_.at(host),
                                   by_cdi_.contains(host) ? HelperGpus::by_cdi : HelperGpus::by_hook,
                                   gpu_in_use_mib(spec_));
@@ -95,7 +95,7 @@ ContainerConfig GpuLook::config_for(std::size_t host) const {
 }
 
 // Nothing is held while something else is waited for.
-Task<Result<std::vector<std::size_t>>> GpuLook::hold(const std::vector<std::size_t>& hosts) {
+Task<Result<std::vector<std::size_t>>> GpuSurvey::hold(const std::vector<std::size_t>& hosts) {
     const auto begin = std::chrono::steady_clock::now();
     while (true) {
         std::vector<Task<Result<ContainerId>>> creates;
@@ -134,7 +134,7 @@ Task<Result<std::vector<std::size_t>>> GpuLook::hold(const std::vector<std::size
 }
 
 // kind locked: by whom; nothing where it has gone by now, or was stale and is removed.
-Task<std::optional<Error>> GpuLook::in_the_way(std::size_t host) {
+Task<std::optional<Error>> GpuSurvey::in_the_way(std::size_t host) {
     auto& engine = *engines_[host];
     const auto looks = co_await engine.list_containers({.labels = {std::string(labels::role) + "=look"}});
     if (!looks) {
@@ -161,7 +161,7 @@ Task<std::optional<Error>> GpuLook::in_the_way(std::size_t host) {
                     "try again when that is done"};
 }
 
-Task<Status> GpuLook::look(ObservedHost& seen, std::size_t host, Reporter& reporter) {
+Task<Status> GpuSurvey::look(ObservedHost& seen, std::size_t host, Reporter& reporter) {
     Step step(reporter, "gpus", spec_.hosts[host].name.str(), "look at its GPUs");
     auto neighbours = co_await neighbours_on(host);
     auto report = neighbours ? co_await report_of(host) : Result<wire::GpuReport>(neighbours.error());
@@ -175,7 +175,7 @@ Task<Status> GpuLook::look(ObservedHost& seen, std::size_t host, Reporter& repor
     co_return ok;
 }
 
-Task<Result<wire::GpuReport>> GpuLook::report_of(std::size_t host) {
+Task<Result<wire::GpuReport>> GpuSurvey::report_of(std::size_t host) {
     auto report = co_await start_and_hear(*engines_[host], held_.at(host));
     if (!report && (report.error().kind == ErrorKind::timeout || report.error().kind == ErrorKind::node)) {
         auto error = report.error();
@@ -186,7 +186,7 @@ Task<Result<wire::GpuReport>> GpuLook::report_of(std::size_t host) {
 }
 
 // As they are now that nobody else chooses.
-Task<Result<std::vector<Neighbour>>> GpuLook::neighbours_on(std::size_t host) {
+Task<Result<std::vector<Neighbour>>> GpuSurvey::neighbours_on(std::size_t host) {
     auto& engine = *engines_[host];
     const auto containers = co_await engine.list_containers({.labels = {labels::cluster}});
     if (!containers) {

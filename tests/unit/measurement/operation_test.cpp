@@ -1,4 +1,4 @@
-#include "shared/metrics/operation.hpp"
+#include "shared/measurement/operation.hpp"
 
 #include <doctest/doctest.h>
 

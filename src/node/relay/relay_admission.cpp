@@ -1,4 +1,4 @@
-#include "node/relay/relay_door.hpp"
+#include "node/relay/relay_admission.hpp"
 
 #include <array>
 #include <cerrno>
@@ -7,13 +7,13 @@
 
 namespace dockdist::node {
 
-RelayDoor::RelayDoor(Loop& loop, Fd listener, RelayDoorLimits limits, Meet meet, LetIn let_in)
+RelayAdmission::RelayAdmission(Loop& loop, Fd listener, AdmissionLimits limits, Meet meet, LetIn let_in)
     : loop_(loop), listener_(std::move(listener)), limits_(limits), meet_(std::move(meet)),
       let_in_(std::move(let_in)) {
     loop_.watch(listener_.get(), POLLIN, [this](short) { accept_one(); });
 }
 
-RelayDoor::~RelayDoor() {
+RelayAdmission::~RelayAdmission() {
     loop_.cancel(paused_);
     loop_.forget(listener_.get());
     while (!waiting_.empty()) {
@@ -21,7 +21,7 @@ RelayDoor::~RelayDoor() {
     }
 }
 
-void RelayDoor::accept_one() {
+void RelayAdmission::accept_one() {
     Fd connection(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!connection.open()) {
         // Of a connection that went away meanwhile, or of what is short for now: never the end.
@@ -40,12 +40,12 @@ void RelayDoor::accept_one() {
 }
 
 // The listener stays ready as long as somebody waits there: without this the loop would spin.
-void RelayDoor::pause() {
+void RelayAdmission::pause() {
     loop_.want(listener_.get(), 0);
     paused_ = loop_.after(limits_.accept_pause_ms, [this] { loop_.want(listener_.get(), POLLIN); });
 }
 
-void RelayDoor::hear(Place place) {
+void RelayAdmission::hear(Place place) {
     const int fd = place->connection.get();
     std::array<char, 4096> bytes{};
     const auto count = ::recv(fd, bytes.data(), bytes.size(), MSG_DONTWAIT);
@@ -82,13 +82,13 @@ void RelayDoor::hear(Place place) {
     }
 }
 
-void RelayDoor::drop(Place place) {
+void RelayAdmission::drop(Place place) {
     loop_.forget(place->connection.get());
     loop_.cancel(place->limit);
     waiting_.erase(place);
 }
 
-bool RelayDoor::drop_one() {
+bool RelayAdmission::drop_one() {
     if (waiting_.empty()) {
         return false;
     }

@@ -1,5 +1,5 @@
 // `gpus: N` at `up`: the container that looks, and what it is a lock for.
-#include "client/cluster/gpu_look.hpp"
+#include "client/cluster/gpu_survey.hpp"
 #include "client/cluster/lock.hpp"
 #include "client/cluster/plan_changes.hpp"
 #include "client/plan/labels.hpp"
@@ -188,10 +188,10 @@ TEST_CASE("who chooses for longer than anybody waits is named") {
     const auto holder = this_process();
     add_look(*cluster.fakes[0], holder);
     ObservedCluster observed{.hosts = std::vector<ObservedHost>(1)};
-    GpuLook look(cluster.spec, cluster.engines,
-                 {.toolkits = Toolkits({{.architecture = "amd64", .version = "t1"}}),
-                  .attempt = "a1",
-                  .patience = std::chrono::milliseconds(0)});
+    GpuSurvey look(cluster.spec, cluster.engines,
+                   {.toolkits = Toolkits({{.architecture = "amd64", .version = "t1"}}),
+                    .attempt = "a1",
+                    .patience = std::chrono::milliseconds(0)});
     const auto errors = run_task(cluster.io, look.take(observed, {0}, cluster.reporter));
     REQUIRE(errors.size() == 1);
     CHECK(errors[0].kind == ErrorKind::locked);

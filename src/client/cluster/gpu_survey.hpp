@@ -13,7 +13,7 @@
 
 namespace dockdist {
 
-class GpuLook {
+class GpuSurvey {
 public:
     struct Setting {
         Toolkits toolkits{};
@@ -21,7 +21,7 @@ public:
         std::string origin{};
         std::chrono::milliseconds patience{60000}; // with other clusters that choose
     };
-    GpuLook(const ClusterSpec& spec, const Engines& engines, Setting setting);
+    GpuSurvey(const ClusterSpec& spec, const Engines& engines, Setting setting);
 
     // Looks at all of `hosts` and writes what it sees into `observed`: ObservedHost::gpus and neighbours. The
     // hosts are held from then on, all or none of them: so no two clusters wait for each other. Errors: what

@@ -27,23 +27,23 @@ public:
     virtual Verdict hear(std::string_view bytes, std::string& answer) = 0;
 };
 
-struct RelayDoorLimits {
+struct AdmissionLimits {
     std::size_t strangers = 64; // at once; one more, and the oldest goes: who may come in needs no longer
                                 // than a few others take to come
     std::int64_t greeting_ms = 10'000;  // from the connection to being let in
     std::int64_t accept_pause_ms = 100; // when the system has no descriptor for a connection
 };
 
-class RelayDoor {
+class RelayAdmission {
 public:
     using Meet = std::function<std::unique_ptr<Stranger>()>;
     using LetIn = std::function<void(Fd, std::unique_ptr<Stranger>)>;
 
     // `listener` does not block. The loop outlives this; `let_in` is called in it and must not block.
-    RelayDoor(Loop& loop, Fd listener, RelayDoorLimits limits, Meet meet, LetIn let_in);
-    RelayDoor(const RelayDoor&) = delete;
-    RelayDoor& operator=(const RelayDoor&) = delete;
-    ~RelayDoor();
+    RelayAdmission(Loop& loop, Fd listener, AdmissionLimits limits, Meet meet, LetIn let_in);
+    RelayAdmission(const RelayAdmission&) = delete;
+    RelayAdmission& operator=(const RelayAdmission&) = delete;
+    ~RelayAdmission();
 
     std::size_t strangers() const { return waiting_.size(); }
 
@@ -64,7 +64,7 @@ private:
 
     Loop& loop_;
     Fd listener_;
-    RelayDoorLimits limits_;
+    AdmissionLimits limits_;
     Meet meet_;
     LetIn let_in_;
     std::list<Waiting> waiting_{}; // the oldest first

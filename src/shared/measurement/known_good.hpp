@@ -2,7 +2,7 @@
 // measured one. Pure.
 #pragma once
 
-#include "shared/metrics/operation.hpp"
+#include "shared/measurement/operation.hpp"
 
 #include <cstdint>
 #include <string_view>

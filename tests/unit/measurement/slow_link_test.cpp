@@ -1,4 +1,4 @@
-#include "shared/metrics/slow_link.hpp"
+#include "shared/measurement/slow_link.hpp"
 
 #include <doctest/doctest.h>
 

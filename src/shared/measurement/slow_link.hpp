@@ -6,7 +6,7 @@
 // named.
 #pragma once
 
-#include "shared/metrics/pair_rounds.hpp"
+#include "shared/measurement/pair_rounds.hpp"
 
 #include <cstddef>
 #include <vector>
