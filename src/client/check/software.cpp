@@ -151,8 +151,8 @@ std::vector<CheckRow> judge_images(const std::vector<std::pair<NodeName, Result<
                  .subject = node.str(),
                  .check = "image",
                  .text = "the image of the running node is not known: " + printable(image.error().message),
-                 .hint = "it may have been removed by force: bring it back (`dockdist image push --from "
-                         "HOST`), or nodes that are made anew will differ"});
+                 .hint = "it may have been removed by force: bring it back (`dockdist image "
+                         "push --from HOST`), or nodes that are recreated will differ"});
             continue;
         }
         auto known =

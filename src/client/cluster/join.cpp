@@ -105,8 +105,8 @@ private:
             co_return message.error();
         }
         if (message->type != wire::JoinMessage::Type::hello) {
-            co_return Error{ErrorKind::protocol, target_.where, "the node answered something else than hello",
-                            ""};
+            co_return Error{ErrorKind::protocol, target_.where,
+                            "the node answered something other than hello", ""};
         }
         if (const auto checked = check_record(message->record, target_.request, target_.machine); !checked) {
             co_return located(checked.error());

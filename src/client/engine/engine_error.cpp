@@ -43,25 +43,25 @@ constexpr auto known_messages = std::to_array<KnownMessage>({
                                        "set `cdi: true` where it has a CDI file, "
                                        "or write `gpus: none` for it, or `gpus: amd` where they are AMD's"},
     {"unresolvable cdi devices nvidia.com",
-     "`nvidia-ctk cdi list` on that host shows the names it has; write its CDI file anew where GPUs or "
+     "`nvidia-ctk cdi list` on that host shows the names it has; regenerate its CDI file where GPUs or "
      "their MIG instances have changed (nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml)"},
     {"unresolvable cdi devices",
      "that host has no CDI file (/etc/cdi, /var/run/cdi) with these names: its GPUs' toolkit writes it "
      "(NVIDIA: nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml; AMD: amd-ctk cdi generate "
      "--output=/etc/cdi/amd.json)"},
     {"cdi device injection failed",
-     "write the host's CDI file anew (nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml)"},
+     "regenerate the host's CDI file (nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml)"},
     {"nvidia-container-cli",
-     "the NVIDIA driver or toolkit on that host is not in order: does nvidia-smi work there?"},
+     "the NVIDIA driver or toolkit on that host does not work: does nvidia-smi work there?"},
     {"nvidia-caps-imex-channels",
      "that host has lost its IMEX channel (ls /dev/nvidia-caps-imex-channels): load the driver with "
-     "NVreg_CreateImexChannel0=1 again, or make the node anew with `dockdist down` and `dockdist up`, which "
+     "NVreg_CreateImexChannel0=1 again, or recreate the node with `dockdist down` and `dockdist up`, which "
      "does without it"},
     {"/dev/kfd",
-     "that host shows no GPU of AMD's: is its amdgpu driver loaded (ls /dev/kfd)? Else correct `gpus:`"},
-    {"libcuda.so.", "the host's CDI file is of another version of the driver: write it anew (nvidia-ctk cdi "
+     "that host shows no AMD GPU: is its amdgpu driver loaded (ls /dev/kfd)? Else correct `gpus:`"},
+    {"libcuda.so.", "the host's CDI file is for another version of the driver: regenerate it (nvidia-ctk cdi "
                     "generate --output=/etc/cdi/nvidia.yaml)"},
-    {"libnvidia-", "the host's CDI file is of another version of the driver: write it anew (nvidia-ctk cdi "
+    {"libnvidia-", "the host's CDI file is for another version of the driver: regenerate it (nvidia-ctk cdi "
                    "generate --output=/etc/cdi/nvidia.yaml)"},
     {"unknown or invalid runtime name",
      "that runtime is not set up on the host (docker info shows those that are)"},
@@ -77,7 +77,7 @@ constexpr auto known_messages = std::to_array<KnownMessage>({
     {"error setting ulimit", docker_limits, podman_limits},
     {"when user namespaces are enabled",
      "that engine remaps users (`userns-remap`): take that out of the host's /etc/docker/daemon.json and "
-     "restart Docker (images and containers of before are not seen then)"},
+     "restart Docker (existing images and containers are hidden then)"},
     {"relabeling of", // "SELinux relabeling of /etc is not allowed"
      "that folder is one of the system's (/etc, /home, /var and their like), whose label engines leave as it "
      "is: mount one below it, or leave `z` out of `container.mounts`"},
@@ -96,12 +96,12 @@ constexpr auto known_messages = std::to_array<KnownMessage>({
     {"no basic auth credentials", "log in to the registry (docker login)"},
     {"name unknown", "the registry has no such repository: check `image:`"},
     {"repository name not known", "the registry has no such repository: check `image:`"},
-    {"verification failed", "what arrived is not what its digest says: pull again; if it stays so, the "
-                            "registry or a proxy before it "
-                            "has it damaged"},
+    {"verification failed", "what arrived does not match its digest: pull again; if "
+                            "that does not help, the copy of the registry or "
+                            "of a proxy in front of it is damaged"},
     {"dial tcp: lookup", "that host cannot resolve the registry's name: check its DNS and network"},
-    {"unexpected eof", "the connection to the registry was cut in the middle: run the command again, layers "
-                       "that are complete stay"},
+    {"unexpected eof", "the connection to the registry was cut in the middle: run the command "
+                       "again, complete layers are kept"},
     {"connection reset by peer", "the connection to the registry was cut: run the command again"},
     {"server gave http response to https client",
      "that registry has no TLS: name it in `insecure-registries` of the host's /etc/docker/daemon.json",
@@ -133,10 +133,10 @@ constexpr auto known_messages = std::to_array<KnownMessage>({
      "came, so that it cannot hand them on: `docker pull` it there again, or name another host in "
      "`image.from`"},
     {"rejected by policy",
-     "what that host takes images from, its /etc/containers/policy.json says: add the registry there, or "
-     "have whoever runs it do so"},
-    {"policy.json", "Podman on that host takes no image without an /etc/containers/policy.json: its package "
-                    "containers-common brings one"},
+     "/etc/containers/policy.json on that host says which registries it accepts: add this one there, "
+     "or ask whoever runs the host to"},
+    {"policy.json", "Podman on that host accepts no image without an /etc/containers/policy.json: "
+                    "the package containers-common provides one"},
     {"permission denied",
      "the engine may not do that on its host (rootless Docker, SELinux, or the file's owner?)",
      "Podman may not do that on its host (rootless, SELinux, or the file's owner?)"},
@@ -192,11 +192,12 @@ Error engine_error(const HttpResponse& response, const AskedCall& call) {
     const auto& what = call.what;
     const int status = response.status;
     if (status >= 300 && status < 400 && status != 304) {
-        return {ErrorKind::protocol, "",
-                fmt::format(
-                    "{}: answered by a redirect ({} to '{}'), which no Docker engine does for a good request",
-                    what, status, printable(find_header(response.headers, "Location"))),
-                "check the host's address: a web server or a proxy may stand there"};
+        return {
+            ErrorKind::protocol, "",
+            fmt::format(
+                "{}: answered by a redirect ({} to '{}'), which no Docker engine does for a valid request",
+                what, status, printable(find_header(response.headers, "Location"))),
+            "check the host's address: a web server or a proxy may stand there"};
     }
     Error error;
     const auto message = decode_error_message(response.body);

@@ -44,7 +44,7 @@ Error paused_node(const NodeName& node) {
 }
 
 Error may_end_jobs(Error silence) {
-    silence.message = "nobody knows whether jobs run there: " + silence.message;
+    silence.message = "it is not known whether jobs run there: " + silence.message;
     const bool has_reason = silence.kind == ErrorKind::engine && !silence.hint.empty();
     silence.hint =
         (has_reason ? silence.hint : "try again") + "; or add --stop-jobs, which goes on without knowing";

@@ -71,7 +71,7 @@ void check_names(Reader& reader, const ClusterDraft& draft) {
             if (is_taken_name(node)) {
                 reader.error(
                     at,
-                    fmt::format("{} cannot be a node's name: it means something else there", in_quotes(node)),
+                    fmt::format("{} cannot be a node's name: it has another meaning there", in_quotes(node)),
                     host.from ? "write the machine's own name in the list" : "give the host another `name`");
             }
             if (const auto [first, fresh] = nodes.try_emplace(node, &host); !fresh) {
@@ -294,7 +294,7 @@ void check_image_source(Reader& reader, const ClusterDraft& draft) {
                      "write `local` for this machine's engine, or the name of one of `hosts`");
     }
     if (image.ref.str().find('@') != std::string::npos) {
-        reader.error(*draft.image, "an image that is named by its digest comes from a registry only",
+        reader.error(*draft.image, "an image that is named by its digest can only come from a registry",
                      "name it by a tag, or leave out `" + source + "`");
     }
     if (image.pull == ImageSpec::Pull::always) {

@@ -80,7 +80,7 @@ std::optional<HostMountRemark> judge_host_mount(const std::string& source, bool 
     constexpr auto fewer = "mount the folders that jobs need"sv;
     if (holds_an_engine(path)) {
         return HostMountRemark{"gives every job the engine, and so root on the host",
-                               "mount it only where jobs and images are trusted wholly"};
+                               "mount it only where jobs and images are fully trusted"};
     }
     if (path == "/") {
         return HostMountRemark{"gives every job the host's whole file system", fewer};

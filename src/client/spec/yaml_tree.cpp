@@ -186,7 +186,7 @@ private:
         const auto [first, fresh] = frame.keys.try_emplace(key, where);
         frame.dropped = !fresh;
         if (!fresh) {
-            mistake(where, fmt::format("the key `{}` stands here a second time", printable(key)),
+            mistake(where, fmt::format("the key `{}` appears here a second time", printable(key)),
                     fmt::format("the first is in line {}: keep one of them", first->second.line));
         }
     }

@@ -28,8 +28,8 @@ Error no_room(std::uint64_t left, std::uint64_t room) {
 }
 
 Error begun_by_another() {
-    return {ErrorKind::node, "", "another `data push` brings it at this moment",
-            "wait for its end, and run this again; one whose client is gone ends with its connection"};
+    return {ErrorKind::node, "", "another `data push` is copying it right now",
+            "wait until it has ended, and run this again; one whose client is gone ends with its connection"};
 }
 
 bool is_as_listed(const wire::RelayFile& listed, int file) {
@@ -41,7 +41,7 @@ bool is_as_listed(const wire::RelayFile& listed, int file) {
 } // namespace
 
 Error file_given_up() {
-    return {ErrorKind::node, "", "changed, or went away, while it was read",
+    return {ErrorKind::node, "", "changed, or was removed, while it was read",
             "run it again when nothing writes there any more"};
 }
 

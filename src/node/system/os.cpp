@@ -112,7 +112,8 @@ Result<Fd> open_regular(const std::string& path, int flags) {
         return system_error("cannot read " + path, EISDIR);
     }
     if (!S_ISREG(status.st_mode)) {
-        return Error{.kind = ErrorKind::node, .message = "cannot read " + path + ": it is no regular file"};
+        return Error{.kind = ErrorKind::node,
+                     .message = "cannot read " + path + ": it is not a regular file"};
     }
     return file;
 }

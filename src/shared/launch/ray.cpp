@@ -95,10 +95,11 @@ Errors ray_warnings(const LaunchRequest& request) {
         std::pair(major, minor) >= std::pair(2, 52)) {
         return {};
     }
-    return {{ErrorKind::config, "",
-             "Ray " + printable(version) +
-                 " takes no token: whoever reaches its ports on the network can run code in this job",
-             "take an image with Ray 2.52 or newer"}};
+    return {
+        {ErrorKind::config, "",
+         "Ray " + printable(version) +
+             " does not support tokens: whoever reaches its ports on the network can run code in this job",
+         "take an image with Ray 2.52 or newer"}};
 }
 
 Result<std::vector<NodeLaunch>> launch_ray(const LaunchRequest& request) {

@@ -214,7 +214,7 @@ class TestRanksBySsh(TwoNodes, WithCleanup):
     def test_a_node_without_a_part_refuses_to_run_a_rank(self):
         done = self.from_node_0("elsewhere", "ssh", "node-1", "dockdist-init rank")
         assert done.returncode == 125
-        assert b"this node has no part of job elsewhere" in done.stderr
+        assert b"this node has no part in job elsewhere" in done.stderr
 
     def test_the_part_is_gone_with_the_job(self):
         stream = self.part("gone")

@@ -77,7 +77,7 @@ TEST_CASE("another way out, another first address and a tunnel are warned of") {
     network.first_address.clear();
     row = first(nodes, "interface");
     CHECK(row.state == State::warn);
-    CHECK(row.text == "eth0, up: a tunnel, as a VPN's: all that jobs exchange goes through it");
+    CHECK(row.text == "eth0, up: a tunnel, such as a VPN's: all traffic of jobs goes through it");
     CHECK(row.hint.find("network: {subnet:") != std::string::npos);
 }
 

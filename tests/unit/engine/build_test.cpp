@@ -196,7 +196,7 @@ TEST_CASE("what is wrong with the engine or the registry stays theirs") {
     CHECK(helper.kind == ErrorKind::engine);
     CHECK(error_of_answer(http_answer(500, R"({"message":"exit status 1"})")).message ==
           "build image train:1: exit status 1");
-    CHECK(error_of({R"({"error":"\n"})"}).message == "build image train:1: it failed without a word");
+    CHECK(error_of({R"({"error":"\n"})"}).message == "build image train:1: it failed without a message");
     CHECK(error_of({R"({"error":"\u001b[2Jx"})"}).message == "build image train:1: \\x1b[2Jx");
 }
 

@@ -202,7 +202,7 @@ TEST_CASE(
     CHECK(refusal(R"({"ask":"facts","programs":[{"name":"x"}]})") ==
           "the question for facts: programs: a program of the check has no name or no words");
     CHECK(refusal(R"({"ask":"facts","mounts":["/data"],"token":"../x"})") ==
-          "the question for facts: a token of the check that is none");
+          "the question for facts: an invalid token of the check");
     CHECK(refusal(R"({"ask":"facts","mounts":["data"],"token":"a1"})") ==
           "the question for facts: not a folder: data");
     CHECK(refusal(R"({"ask":"facts","peers":1})") == "the question for facts: \"peers\" must be an array");

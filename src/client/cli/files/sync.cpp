@@ -152,7 +152,8 @@ Task<Errors> make_way_for_removals(Context& context, const SyncOptions& options,
         co_return Errors{};
     }
     co_return co_await make_way(cluster.engines, co_await find_running_jobs(cluster.engines, nodes),
-                                options.stop_jobs, "what is removed may be its files", *context.reporter);
+                                options.stop_jobs, "it may be using the files that would be removed",
+                                *context.reporter);
 }
 
 Task<int> run_sync(Context& context, SyncOptions options) {

@@ -104,10 +104,10 @@ void add_stop(CLI::App& app, Program& program) {
     duration(command->add_option("--grace", options->grace, "Time between the signal and KILL; 0: at once"),
              std::chrono::milliseconds(0))
         ->capture_default_str();
-    stop_signal(
-        command->add_option("--signal", options->signal,
-                            "By what each rank is told to end, once: TERM, INT, HUP, QUIT, USR1 or USR2 "
-                            "(default: what the job was run with)"));
+    stop_signal(command->add_option(
+        "--signal", options->signal,
+        "The signal that tells each rank to end, sent once: TERM, INT, HUP, QUIT, USR1 or USR2 "
+        "(default: what the job was run with)"));
     command->callback([options, &program] {
         program.one_value = true;
         program.work = [options](Context& context) { return run_stop(context, *options); };

@@ -220,7 +220,7 @@ public:
         constexpr int upgraded = 101;
         if (questions && status != upgraded) {
             questions =
-                session->located({ErrorKind::protocol, "", what + ": it is answered by no upgrade", ""});
+                session->located({ErrorKind::protocol, "", what + ": the answer is not an upgrade", ""});
         }
         if (!questions) {
             if (!refuses_sessions(status)) {

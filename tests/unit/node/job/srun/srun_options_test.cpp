@@ -119,7 +119,7 @@ TEST_CASE("pyxis' options are of the node, which is the container") {
                 "--container-workdir", "/work", "sh", "-c", "x"});
     CHECK(options.remarks ==
           Words{"the node is the container: image and mounts are those of cluster.yaml, and "
-                "--container-… of no effect"});
+                "--container-… has no effect"});
     CHECK(options.folder == "/work");
     CHECK(options.command == Words{"sh", "-c", "x"});
 }
