@@ -28,7 +28,7 @@ def test_an_engine_that_remaps_users_is_told_before_anything_is_made(lab):
 def test_what_an_authorization_plugin_refuses_is_told_with_the_plugin_and_the_call(lab):
     with cluster(lab, "t-warden") as c, authorized(lab, 2) as plugin:
         url = f"tcp://{lab.addresses[1]}:2375"
-        denied = f"authorization denied by plugin {NAME}: not for you\n  → ask whoever runs that host to let its " \
+        denied = f"authorization denied by plugin {NAME}: not for you\n  → ask the administrator of that host to let its " \
                  f"authorization plugin {NAME} pass this call: "
 
         def refused(call, *command, code=1):
@@ -60,8 +60,8 @@ def test_what_an_authorization_plugin_refuses_is_told_with_the_plugin_and_the_ca
                   refused("DELETE /containers", "down"))
         assert [found["Labels"]["dockdist.node"] for found in c.all_containers()] == ["node-1"]
         plugin.broken = True
-        assert_in(f"plugin {NAME} failed with error: AuthZPlugin.AuthZReq:\n  → tell whoever runs that host that its "
-                  f"authorization plugin {NAME} does not work", c.run("status", code=1).stderr)
+        assert_in(f"plugin {NAME} failed with error: AuthZPlugin.AuthZReq:\n  → tell the administrator of that "
+                  f"host that its authorization plugin {NAME} does not work", c.run("status", code=1).stderr)
         plugin.broken = False
         c.run("down")
         c.assert_clean()

@@ -193,9 +193,8 @@ void compare_drivers(const std::vector<NodeGpus>& gpus, std::vector<CheckRow>& r
         .state = State::warn,
         .layer = CheckLayer::host,
         .check = "driver",
-        .hint =
-            "install the same driver on every host: NCCL or RCCL, and graphs, are tried with one driver in "
-            "a job, not with several"};
+        .hint = "install the same driver on every host: NCCL or RCCL, and graphs, are only tested with "
+                "one driver per job, not with several"};
     auto differing = odd_rows(odd, model, "driver ");
     if (!odd.with_common.empty()) {
         const bool all = differing.empty();

@@ -68,7 +68,7 @@ CheckRow judge_interface(const CheckedNode& node) {
              "net.ipv4.conf.all.arp_ignore=1, arp_announce=2 and rp_filter=2");
     }
     if (!network.first_address.empty()) {
-        warn(fmt::format("its first address is {}, which programs take that know its name alone (NCCL, Gloo)",
+        warn(fmt::format("its first address is {}, which programs use that only know its name (NCCL, Gloo)",
                          printable(network.first_address)),
              "set the host's `address` to the interface's first one, or put the other on an interface of its "
              "own");

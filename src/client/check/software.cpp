@@ -102,8 +102,8 @@ std::vector<CheckRow> judge_versions(const std::vector<CheckedNode>& nodes) {
                 .state = tool.must_agree ? State::fail : State::warn,
                 .layer = CheckLayer::container,
                 .check = "versions",
-                .hint = "give every node the same image: the same tag can stand for another image on "
-                        "another host (`dockdist image push --from HOST`, then `dockdist up`)"};
+                .hint = "give every node the same image: the same tag can be another "
+                        "image on another host (`dockdist image push --from HOST`, then `dockdist up`)"};
             std::ranges::move(odd_rows(odd, model), std::back_inserter(rows));
         } else if (odd.common != none) {
             agreed += (agreed.empty() ? "" : ", ") + odd.common;

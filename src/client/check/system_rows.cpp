@@ -228,7 +228,7 @@ std::vector<CheckRow> judge_disks(const std::vector<CheckedNode>& nodes,
                         .check = "disk",
                         .text = fmt::format("{} free in {}", format_size(free), folder),
                         .hint = fmt::format(
-                            "make room on the host, where images and containers are kept: `{0} system df` "
+                            "free space on the host, where images and containers are kept: `{0} system df` "
                             "shows, and `{0} image prune` removes what nothing uses",
                             words_of(podman).program)});
     }

@@ -44,7 +44,7 @@ Result<std::string> read_list_file(const fs::path& path, const HostSource& sourc
     auto list = read_file(path, longest_list + 1);
     if (!list) {
         return of_list(fmt::format("the list {} cannot be read: {}", shown, list.error().message),
-                       "a relative path begins at the folder of cluster.yaml");
+                       "a relative path is relative to the folder of cluster.yaml");
     }
     // Others than you may keep it: you have named it.
     if (const auto other = other_writer(path, &list->status); other && other->everybody) {

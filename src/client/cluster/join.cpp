@@ -149,7 +149,7 @@ private:
                 co_return ok;
             }
             if (message->type == wire::JoinMessage::Type::want && !std::exchange(sent, true)) {
-                step_.progress(printable(notice.giver->node) + " does not hand on the list of members", {},
+                step_.progress(printable(notice.giver->node) + " does not pass on the list of members", {},
                                {});
                 if (written = co_await lines_->write_borrowed(list); !written) {
                     co_return located(written.error());

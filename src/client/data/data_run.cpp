@@ -115,7 +115,7 @@ private:
             std::error_code error;
             if (std::filesystem::exists(data_.source, error) &&
                 !std::filesystem::is_directory(data_.source, error)) {
-                co_return Error{ErrorKind::usage, "", printable(data_.source) + " is no folder",
+                co_return Error{ErrorKind::usage, "", printable(data_.source) + " is not a folder",
                                 "`data` takes folders: put the file into one"};
             }
             auto tree = scan(data_.source, {.ignore_files = false, .exclude = data_.exclude});

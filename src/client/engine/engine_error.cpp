@@ -117,7 +117,7 @@ constexpr auto known_messages = std::to_array<KnownMessage>({
     {"client.timeout exceeded", "the registry does not answer that host: check its network and proxy"},
     {"too many requests", "the registry limits pulls: log in (docker login), or wait"},
     {"denied: requested access", "check the image's name, and log in to its registry (docker login)"},
-    {"no such image", "pull it on that host, or let dockdist do so (`image.pull: missing`)"},
+    {"no such image", "pull it on that host, or let dockdist do it (`image.pull: missing`)"},
     {"no such host", "that host cannot resolve the registry's name: check its DNS and network"},
     {"address already in use", "another program holds that port: choose another one in cluster.yaml"},
     {"port is already allocated", "another container holds that port: choose another one in cluster.yaml"},
@@ -129,12 +129,11 @@ constexpr auto known_messages = std::to_array<KnownMessage>({
     {"dockdist-init\": permission denied", no_programs, no_programs_podman},
     {"unable to create manifests file",
      "that engine (containerd's store, the default of Docker 29) has the image unpacked, but not its layers "
-     "as they "
-     "came, so that it cannot hand them on: `docker pull` it there again, or name another host in "
+     "as they arrived, so that it cannot pass them on: `docker pull` it there again, or name another host in "
      "`image.from`"},
     {"rejected by policy",
      "/etc/containers/policy.json on that host says which registries it accepts: add this one there, "
-     "or ask whoever runs the host to"},
+     "or ask the host's administrator to"},
     {"policy.json", "Podman on that host accepts no image without an /etc/containers/policy.json: "
                     "the package containers-common provides one"},
     {"permission denied",
@@ -152,13 +151,13 @@ constexpr std::string_view broken = " failed with error: AuthZPlugin.";
 std::string authorization_hint(std::string_view message, const std::string& request) {
     if (message.starts_with(denied_by)) {
         message.remove_prefix(denied_by.size());
-        return fmt::format("ask whoever runs that host to let its authorization plugin {} pass this call{}{}",
-                           printable(message.substr(0, message.find(':'))), request.empty() ? "" : ": ",
-                           request);
+        return fmt::format(
+            "ask the administrator of that host to let its authorization plugin {} pass this call{}{}",
+            printable(message.substr(0, message.find(':'))), request.empty() ? "" : ": ", request);
     }
     if (const auto end = message.find(broken); message.starts_with(plugin) && end != std::string_view::npos) {
         return fmt::format(
-            "tell whoever runs that host that its authorization plugin {} does not work: nothing "
+            "tell the administrator of that host that its authorization plugin {} does not work: nothing "
             "passes without it",
             printable(message.substr(plugin.size(), end - plugin.size())));
     }

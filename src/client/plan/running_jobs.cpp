@@ -52,7 +52,7 @@ Error may_end_jobs(Error silence) {
 }
 
 Error goes_on_unasked(Error silence) {
-    silence.message = "whatever runs there ends unasked: " + silence.message;
+    silence.message = "whatever runs there ends without asking: " + silence.message;
     silence.hint.clear();
     return silence;
 }

@@ -153,7 +153,8 @@ void check_shares(Reader& reader, const HostDraft& host) {
     const auto& at = place_of(host.gpus ? host.gpus : host.nodes, host);
     if (gpus.kind == GpuSpec::Kind::all) {
         reader.error(
-            at, fmt::format("{} nodes cannot share `gpus: all`: nobody knows yet how many there are", nodes),
+            at,
+            fmt::format("{} nodes cannot share `gpus: all`: it is not known yet how many there are", nodes),
             "write a count, a list of indices, or `none`");
         return;
     }

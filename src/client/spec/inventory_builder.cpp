@@ -95,7 +95,7 @@ Result<ListedHost> to_host(const std::string& name, const HostVariables& variabl
     if (const auto& port = values[2]; !port.empty()) {
         const auto number = whole_number<std::uint16_t>(port);
         if (number.value_or(0) == 0) {
-            return list_error(0, "`" + printable(port) + "` of " + printable(name) + " is no port");
+            return list_error(0, "`" + printable(port) + "` of " + printable(name) + " is not a port");
         }
         host.port = *number;
     }

@@ -23,7 +23,7 @@ struct SyntaxMeaning {
 };
 
 constexpr std::string_view check_indentation =
-    "keys of one map begin in the same column; quote text that holds `: `";
+    "keys of one map begin in the same column; quote text that contains `: `";
 
 const std::array meanings{
     SyntaxMeaning{YAML::ErrorMsg::MAP_VALUE, "there is a `:` where no key is allowed", check_indentation},
@@ -55,7 +55,7 @@ YamlMistake explain(const YAML::Exception& error, const YamlSource& source) {
     if (has_tab_in_indentation(line)) {
         return {{place.line, 1},
                 "there is a tab in the indentation",
-                "indent with spaces: YAML knows no tabs there"};
+                "indent with spaces: YAML allows no tabs there"};
     }
     const auto* meaning = std::ranges::find_if(
         meanings, [&](const SyntaxMeaning& m) { return error.msg.starts_with(m.message_of_yaml_cpp); });

@@ -184,7 +184,7 @@ private:
                          .message = printable(message.name) + " has " + format_size(Bytes{message.size}) +
                                     ", and " + format_size(Bytes{room.f_bavail * room.f_frsize}) +
                                     " are free in " + printable(into_.root),
-                         .hint = "make room there, or copy to another place"};
+                         .hint = "free space there, or copy to another place"};
         }
         message.mode &= mask_;
         return writer_->begin_file(wire::to_entry(std::move(message)));

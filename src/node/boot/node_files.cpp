@@ -37,7 +37,7 @@ Error bad_member(const wire::NodeRecord& node, const std::string& what) {
     return Error{.kind = ErrorKind::protocol,
                  .where = printable(node.node),
                  .message = "the list of members holds " + what,
-                 .hint = "run `dockdist up` again; if it stays, a node was tampered with"};
+                 .hint = "run `dockdist up` again; if that does not help, a node was tampered with"};
 }
 
 // The name under which ssh looks a host key up.

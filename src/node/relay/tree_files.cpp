@@ -24,7 +24,7 @@ Error no_room(std::uint64_t left, std::uint64_t room) {
         return std::to_string((bytes + (1 << 20) - 1) >> 20U) + " MiB";
     };
     return {ErrorKind::node, "", "still needs " + mib(left) + ", and " + mib(room) + " are free",
-            "make room on that host, or choose another `to`"};
+            "free space on that host, or choose another `to`"};
 }
 
 Error begun_by_another() {

@@ -160,8 +160,8 @@ Status check_request(const Launcher& launcher, const LaunchRequest& request) {
     const bool plain = launcher.launch == launch_plain;
     if (!request.via.empty() && std::ranges::find(launcher.vias, request.via) == launcher.vias.end()) {
         return Error{ErrorKind::usage, "--via",
-                     "the launcher " + name + " knows no way `" + printable(request.via) + "`",
-                     launcher.vias.empty() ? "leave --via out" : "it knows: " + list_of(launcher.vias)};
+                     "the launcher " + name + " does not support `" + printable(request.via) + "`",
+                     launcher.vias.empty() ? "leave --via out" : "it supports: " + list_of(launcher.vias)};
     }
     if (request.per_rank && !plain) {
         return Error{ErrorKind::usage, "--per-rank", "the launcher " + name + " always starts ranks",

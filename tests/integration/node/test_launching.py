@@ -110,7 +110,7 @@ class TestBareCommands(TwoNodes):
         self.write_ssh_config()
         done = self.bare("pdsh", "-w", "node-0,worker2:%d" % self.port("node-1"), "hostname")
         assert (done.returncode, done.stdout, done.stderr.decode()) == (
-            1, b"", "pdsh: worker2:%d: pdsh takes no ports; type `-w node-0,node-1`, and such names in a hostfile: dockdist's ssh "
+            1, b"", "pdsh: worker2:%d: pdsh does not support ports; type `-w node-0,node-1`, and such names in a hostfile: dockdist's ssh "
             "knows the nodes' ports\n" % self.port("node-1"))
 
 

@@ -189,7 +189,7 @@ class TestRoot:
         assert b"ermission denied" in forged.stderr, forged
         self.as_user("sh", "-c", "mkdir -p /var/lib/dockdist/setup/users/1000 && echo '%s %s %s ' >/var/lib/dockdist/setup/users/1000/%s" % (
             text, files, files, text))
-        # As a node of an earlier dockdist may hold it, where everybody wrote to the folder.
+        # As a node of an older dockdist may hold it, where everybody wrote to the folder.
         owned("%s %s %s \n" % (text, files, files), USER, 0o644)(self.node.root + place)
         assert self.line(line["run"])[1] == "new"
         self.ran()

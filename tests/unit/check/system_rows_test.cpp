@@ -131,11 +131,11 @@ TEST_CASE("disks: one row for all that have room, one for each that has not") {
     CHECK(rows[0].text == "1.0 MiB free in /var/lib/docker");
     CHECK(rows[1].state == State::warn);
     CHECK(rows[0].hint ==
-          "make room on the host, where images and containers are kept: `docker system df` shows, and "
+          "free space on the host, where images and containers are kept: `docker system df` shows, and "
           "`docker image prune` removes what nothing uses");
     CHECK(rows[1].text == "2.0 GiB free in /var/lib/containers/storage");
     CHECK(rows[1].hint ==
-          "make room on the host, where images and containers are kept: `podman system df` shows, and "
+          "free space on the host, where images and containers are kept: `podman system df` shows, and "
           "`podman image prune` removes what nothing uses");
     CHECK(rows[2].subject == "node-1");
     CHECK(rows[2].text == "40.0 GiB free");

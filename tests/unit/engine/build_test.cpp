@@ -294,7 +294,7 @@ TEST_CASE("a build whose engine does not answer any more is given up") {
                   {.call = 20ms, .build_silence = 5ms});
     const auto error = stub.run(stub.engine->build_image(config_of(), tar, {})).error();
     CHECK(error.kind == ErrorKind::timeout);
-    CHECK(error.message.starts_with("build image train:1: nothing comes from the engine any more: "));
+    CHECK(error.message.starts_with("build image train:1: the engine sends nothing any more: "));
 }
 
 TEST_CASE("a build that is cancelled ends its connection") {

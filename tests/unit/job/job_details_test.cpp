@@ -52,7 +52,7 @@ TEST_CASE("what the parts of a job have used is theirs, whether they run or not"
         }
     }
     const auto report = report_of(job);
-    REQUIRE(report.usage.size() == 2); // a node of an earlier dockdist tells of none
+    REQUIRE(report.usage.size() == 2); // a node of an older dockdist tells of none
     CHECK(report.usage[1].node.str() == "node-1");
     CHECK(sum_usage(report.usage).gpus == 2);
 }

@@ -109,10 +109,10 @@ TEST_CASE("what is wrong with the command line is said before any node is known"
     };
     auto request = request_of({"train.py"});
     request.via = "pdsch";
-    CHECK(check("deepspeed", request) == "--via: the launcher deepspeed knows no way `pdsch`\n"
-                                         "  it knows: pdsh, openmpi");
+    CHECK(check("deepspeed", request) == "--via: the launcher deepspeed does not support `pdsch`\n"
+                                         "  it supports: pdsh, openmpi");
     CHECK(check("torchrun", request) ==
-          "--via: the launcher torchrun knows no way `pdsch`\n  leave --via out");
+          "--via: the launcher torchrun does not support `pdsch`\n  leave --via out");
     request = request_of({"train.py"});
     request.per_rank = true;
     CHECK(check_request(launcher_of("plain"), request).has_value());

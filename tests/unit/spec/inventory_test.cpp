@@ -236,7 +236,7 @@ TEST_CASE("files of variables beside an inventory outrank what it says of groups
 TEST_CASE("an inventory of Ansible that cannot be used says why") {
     CHECK(bad("a ansible_host={{ip}}\n", Format::ansible).hint.find("ansible-inventory") !=
           std::string::npos);
-    CHECK(bad("a ansible_port=ssh\n", Format::ansible).message == "`ssh` of a is no port");
+    CHECK(bad("a ansible_port=ssh\n", Format::ansible).message == "`ssh` of a is not a port");
     auto error = bad("a\nb ansible_host\n", Format::ansible);
     CHECK(error.where == "2");
     CHECK(error.message == "`ansible_host` after a host is not NAME=VALUE");

@@ -61,7 +61,7 @@ TEST_CASE("a quoted << is a key like any other") {
 
 TEST_CASE("what YAML forbids is told with its place") {
     CHECK(first_mistake("a: 1\na: 2\n") == "2:1 the key `a` appears here a second time");
-    CHECK(first_mistake("a: &x [*x]\n") == "1:8 this alias stands inside the value that it repeats");
+    CHECK(first_mistake("a: &x [*x]\n") == "1:8 this alias is inside the value that it repeats");
     CHECK(first_mistake("a: *x\n") == "1:4 this alias names no anchor");
     CHECK(first_mistake("a: 1\n---\nb: 2\n") == "3:1 a second document begins here");
     CHECK(first_mistake("a: !!python/object x\n") ==

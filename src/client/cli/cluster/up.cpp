@@ -246,7 +246,7 @@ void add_up(CLI::App& app, Program& program) {
                       "Go on without the hosts that fail, as long as one is left, and say which are missing; "
                       "`min_nodes` in the file does so down to that number");
     command->add_flag("--stop-jobs", options->up.stop_jobs,
-                      "End the jobs that run on nodes that have to be recreated; without this they are "
+                      "Stop the jobs that run on nodes that have to be recreated; without this they are "
                       "listed, and nothing is done");
     command->add_flag("-y,--yes", options->yes,
                       "Answer yes to what is asked on a terminal: whether to end "

@@ -180,7 +180,7 @@ void add_data(CLI::App& app, Program& program) {
         if (work != DataWork::look) {
             command->add_flag(
                 "--stop-jobs", options->stop_jobs,
-                "Where files are removed: end the jobs that run there first; without this they are "
+                "Where files are removed: stop the jobs that run there first; without this they are "
                 "named, and nothing is done");
         }
         command->callback([options, work, &program] {

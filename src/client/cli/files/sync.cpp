@@ -205,7 +205,7 @@ void add_sync(CLI::App& app, Program& program) {
         "Remove what is on the nodes and not here; never what .gitignore or .dockdistignore exclude");
     command->add_flag(
         "--stop-jobs", options->stop_jobs,
-        "Where files are removed: end the jobs that run there first; without this they are named, "
+        "Where files are removed: stop the jobs that run there first; without this they are named, "
         "and nothing is done");
     auto* dry_run =
         command->add_flag("--dry-run", options->dry_run, "Say what would be done, and write nothing");

@@ -57,7 +57,7 @@ Task<int> run_ssh_config(Context& context, SshConfigOptions options) {
         co_return co_await remove_entries(context);
     }
     if (!options.prefix.empty() && !is_plain_name(options.prefix)) {
-        co_return context.fail({ErrorKind::usage, "--as", "`" + printable(options.prefix) + "` is no name",
+        co_return context.fail({ErrorKind::usage, "--as", "`" + printable(options.prefix) + "` is not a name",
                                 "use lower-case letters, digits, '-' and '.'"});
     }
     auto cluster = co_await attach_to_cluster(context, {.looks = true});

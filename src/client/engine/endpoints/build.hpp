@@ -153,7 +153,7 @@ bool refuses_sessions(int status) {
 }
 
 constexpr std::string_view let_session_through =
-    "let POST /session (an upgrade to h2c) pass whatever stands before that engine, a proxy or an "
+    "let POST /session (an upgrade to h2c) pass whatever is in front of that engine, a proxy or an "
     "authorization plugin, or build at another host (`image.from`)";
 
 Error refused_session(const std::string& what, Error answered, int status, bool secrets) {

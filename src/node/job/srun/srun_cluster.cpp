@@ -26,7 +26,8 @@ Result<SrunCluster> find_srun_cluster(const std::optional<JobPart>& part) {
         const auto node = std::ranges::find(members->nodes, name, &wire::NodeRecord::node);
         if (node == members->nodes.end()) {
             return Error{.kind = ErrorKind::not_found,
-                         .message = "SLURM_JOB_NODELIST: " + printable(name) + " is no node of this cluster"};
+                         .message =
+                             "SLURM_JOB_NODELIST: " + printable(name) + " is not a node of this cluster"};
         }
         cluster.available.push_back({.name = node->node,
                                      .address = node->address,

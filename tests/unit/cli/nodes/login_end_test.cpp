@@ -54,7 +54,7 @@ TEST_CASE("an engine that cannot start it says so on stdout") {
     CHECK(told(ran, 127) == "its sshd ended with code 127, without a message");
 }
 
-TEST_CASE("a node of an earlier dockdist is told as such, whoever left first") {
+TEST_CASE("a node of an older dockdist is told as such, whoever left first") {
     LoginEnd end;
     end.take(StdStream::err, layout::init_usage);
     end.take(StdStream::err, " …\n" + std::string(10'000, 'a'));
