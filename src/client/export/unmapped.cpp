@@ -120,7 +120,7 @@ Errors unmapped(const ExportJob& job, const std::string& engine, const std::set<
     if (job.mig) {
         warnings.push_back(
             {ErrorKind::config, "`hosts.gpus`",
-             fmt::format("{} is asked for whole GPUs, as many as the file has instances of MIG's", engine),
+             fmt::format("{} is asked for whole GPUs, as many as the file has MIG instances", engine),
              "where its nodes have such: --sbatch=--gpus-per-node=1g.10gb:2, or the resource "
              "nvidia.com/mig-1g.10gb in the manifest"});
     }

@@ -116,7 +116,7 @@ Task<Result<wire::LaunchFacts>> NodeJob::read_facts() {
                                     opening_.ports, opening_.questions.size(), event->facts.ports.size(),
                                     event->facts.answers.size()),
                         "its dockdist-init is of another version, or somebody has replaced it: `dockdist up` "
-                        "shows what is to be renewed"};
+                        "shows what has to be recreated"};
                 }
                 co_return std::move(event->facts);
             }

@@ -123,7 +123,7 @@ Task<bool> HandOn::take_from(Source& source, ContainerEngine& engine, const std:
         warn_({ErrorKind::protocol, where,
                fmt::format("what came from {} was not what it should have passed on, and was removed",
                            source.host),
-               "does somebody between these two hosts change what they say to each other?"});
+               "does something between these two hosts alter their traffic?"});
     } else if (!right && told) {
         told(fmt::format("not from {}: {}", source.host, right.error().message), std::nullopt);
     }

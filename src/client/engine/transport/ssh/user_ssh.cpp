@@ -208,7 +208,7 @@ private:
         }
         const auto command = forward_command(self->control_, self->socket_, path);
         if (command.empty()) {
-            co_return Error{.message = "ssh cannot be told such a path"};
+            co_return Error{.message = "ssh cannot handle such a path"};
         }
         self->cancelling_ = cancel_command(self->control_, self->socket_, path);
         const auto told = co_await run_and_read(self->executor_, command, forward_limit);
