@@ -45,13 +45,13 @@ void Control::doing(std::string what) {
 
 Error Control::lateness() const {
     const std::lock_guard lock(mutex_);
-    return Error{.kind = ErrorKind::timeout,
-                 .where = where_,
-                 .message = doing_ + " had not ended when the deadline of " + std::to_string(given_.count()) +
-                            " ms passed",
-                 .hint = "a rank that never came, died or cannot be reached keeps the others waiting: which "
-                         "one has another "
-                         "error, and do the nodes reach each other on the interface that NCCL took?"};
+    return Error{
+        .kind = ErrorKind::timeout,
+        .where = where_,
+        .message =
+            doing_ + " had not ended when the deadline of " + std::to_string(given_.count()) + " ms passed",
+        .hint = "a rank that never came, died or cannot be reached keeps the others waiting: which one has "
+                "another error, and do the nodes reach each other on the interface that NCCL chose?"};
 }
 
 Result<std::string> Control::next_line() {

@@ -30,7 +30,7 @@ def test_a_file_in_a_name_s_place_is_told(tmp_path):
             done = dockdist(*command, str(file), "--", "x")
             name = " ".join(command)
             assert_in(f"`{file}` is a file, and no ", done.stderr)
-            assert_in(f"the file stands before the command: dockdist -f {file} {name}", done.stderr)
+            assert_in(f"the file goes before the command: dockdist -f {file} {name}", done.stderr)
             assert done.returncode == 2
             seen.add(name)
     assert seen >= {"jobs", "logs", "attach", "stop", "wait", "exec", "ssh", "forward", "proxy"}

@@ -20,7 +20,7 @@ PASSWD = "root:x:0:0::/:/bin/sh\n" + "".join(f"{name}:x:{uid}:{gid}::/:/bin/sh\n
     ("ada", ADA, ADA), ("bob", BOB, BOB), ("cleo", CLEO, CLEO), ("dora", DORA, DORA), ("eve", 61005, DORA), ("frida", FRIDA, FRIDA)])
 GROUP = f"root:x:0:\nada:x:{ADA}:\nbob:x:{BOB}:\ncleo:x:{CLEO}:bob\ndora:x:{DORA}:\nfrida:x:{FRIDA}:\nothers:x:{FRIDA}:bob\nlab:x:{LAB}:ada,bob\n"
 
-FOUND = "found, and not used: "
+FOUND = "found, but not used: "
 ANYTHING = "image: a\nhosts: [ssh://h]\n"
 
 
@@ -203,9 +203,9 @@ def test_a_pipe_gives_no_moment_to_put_another_file_in_place(machine):
     os.mkfifo(work / "hosts")
     file = machine.file(work / "cluster.yaml", f"image: a\nhosts: [{{from: hosts}}, {{from: {{command: [touch, {ran}]}}}}]\n", ADA)
     done = machine.run(ADA, work, "validate")
-    assert_in(f"the list {work}/hosts cannot be read: it is a pipe, and no file\n", done.stderr)
+    assert_in(f"the list {work}/hosts cannot be read: it is a pipe, not a file\n", done.stderr)
     file.unlink()
     os.mkfifo(file)
     machine.own(file, ADA)
     for words in (["validate"], ["validate", file]):
-        assert_in("the file cannot be read: it is a pipe, and no file\n", machine.run(ADA, work, *words).stderr)
+        assert_in("the file cannot be read: it is a pipe, not a file\n", machine.run(ADA, work, *words).stderr)

@@ -142,7 +142,7 @@ def test_memlock_that_the_host_forbids(lab):
         fails(c, "node-0 (", "node-1 (", "memlock")
         replace(c, "memlock: unlimited", "memlock: auto")
         if lab.memlock != "unlimited":
-            assert_in("node-0: its engine gives no unlimited memlock", c.up().stderr)
+            assert_in("node-0: its engine does not allow unlimited memlock", c.up().stderr)
 
 
 def test_two_clusters_of_one_name_from_two_files(lab):
@@ -183,7 +183,7 @@ def test_every_mistake_of_the_file_at_once_with_its_place(lab):
 def test_what_is_not_done_yet_is_said_before_any_host_is_touched(lab):
     with cluster(lab, "t-not-yet") as c:
         c.write(container="entrypoint: image")
-        assert_in("not done yet", fails(c, "entrypoint", code=2))
+        assert_in("not supported yet", fails(c, "entrypoint", code=2))
 
 
 def test_the_main_job_runs_over_tls(lab):

@@ -137,7 +137,7 @@ def test_a_node_gets_of_the_driver_what_it_needs_and_is_told_what_the_file_leave
     try:
         with cluster(lab, "t-capabilities") as c:
             write(c, docker(lab)[0] + ", gpus: all", image=tag)
-            assert_in("the image asks for NVIDIA_DRIVER_CAPABILITIES=graphics alone; its nodes get compute,utility as well", c.run("up").stderr)
+            assert_in("the image only asks for NVIDIA_DRIVER_CAPABILITIES=graphics; its nodes get compute,utility as well", c.run("up").stderr)
             assert seen(c, "node-0") == uuids(lab, 1)
             assert c.run("exec", "node-0", "--", "sh", "-c", "echo $NVIDIA_DRIVER_CAPABILITIES").stdout == "graphics,compute,utility\n"
             write(c, docker(lab)[0] + ", gpus: all, env: {NVIDIA_DRIVER_CAPABILITIES: graphics}", image=tag)

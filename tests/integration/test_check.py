@@ -61,7 +61,7 @@ def test_check_of_a_sound_cluster_says_each_thing_once(lab):
         assert re.fullmatch(rf"Engine 26\.1\.\S+, API 1\.\d+, tcp://\S+, round trip {DURATION}", engines[1]), engines
         only(report, "clock", "pass", "all hosts", "as on this machine")
         only(report, "security", "warn", "all hosts", "have known security holes", "29.5.1 or newer")
-        only(report, "access", "warn", "all hosts", "asks for no key", "ssh://")
+        only(report, "access", "warn", "all hosts", "requires no authentication", "ssh://")
         only(report, "toolkit", "pass", "all hosts", "by NVIDIA's hook")
         only(report, "disk", "pass", "all hosts", " free at least (node-")
         only(report, "gpus", "pass", "all nodes", "2 × NVIDIA H100 80GB HBM3 (simulated)")
@@ -161,7 +161,7 @@ def test_check_shows_rdma_ports_and_cpu_governors(lab):
             governor("powersave")
             report = check(c, code=1)
             only(report, "rdma", "pass", "all nodes", "left out: mlx5_1 (it is DOWN)")  # as on all nodes
-            only(report, "governor", "warn", "all nodes", "1 CPUs are governed by powersave", "cpupower")
+            only(report, "governor", "warn", "all nodes", "1 CPUs use the powersave governor", "cpupower")
             port("mlx5_0", "1: DOWN")
             only(check(c, code=1), "rdma", "fail", "all nodes", "no RDMA port has a link", "ibstat")
             port("mlx5_0", "4: ACTIVE")

@@ -58,7 +58,7 @@ def test_a_mistyped_command_is_told_with_what_was_meant():
     assert said("help", "chekc").stderr.splitlines()[0] == "error: there is no command chekc; did you mean check?"
     assert_in("did you mean push?", said("image", "psh").stderr)
     assert_in("did you mean --follow?", said("logs", "--folow").stderr)
-    assert_in("stands behind `--`", said("run", "train.py", "--epochs", "3").stderr)
+    assert_in("goes after `--`", said("run", "train.py", "--epochs", "3").stderr)
 
 
 MISTAKES = [["chekc"], ["status", "--nope"], ["run", "--gpus", "abc", "--", "x"], ["run"], ["logs", "--since", "9999-99-99"],
@@ -155,7 +155,7 @@ def test_init_leaves_a_train_py_and_a_home_folder_alone(tmp_path):
     (tmp_path / "link").symlink_to(home)
     for place in ("home", "link", "home/../home"):
         error = said("init", str(tmp_path / place / "new.yaml"), HOME=str(home)).stderr
-        assert_in("your home folder would go to every node", error)
+        assert_in("your home folder would be copied to every node", error)
     said("init", str(tmp_path / "other.yaml"), HOME=str(home))
     assert not list(home.glob("*.*")) and not (tmp_path / "other.yaml").exists()
     said("init", str(home / "train/cluster.yaml"), HOME=str(home), code=0)

@@ -8,7 +8,7 @@ from harness.authorization import NAME, authorized
 from harness.proxy import proxies, write_through
 from harness.settings import engine_settings
 
-REMAPS = "remaps users (`userns-remap`): it keeps the host's network, which every node needs, from the containers that are remapped"
+REMAPS = "remaps users (`userns-remap`): remapped containers cannot use the host's network, which every node needs"
 
 
 def test_an_engine_that_remaps_users_is_told_before_anything_is_made(lab):
@@ -28,7 +28,7 @@ def test_an_engine_that_remaps_users_is_told_before_anything_is_made(lab):
 def test_what_an_authorization_plugin_refuses_is_told_with_the_plugin_and_the_call(lab):
     with cluster(lab, "t-warden") as c, authorized(lab, 2) as plugin:
         url = f"tcp://{lab.addresses[1]}:2375"
-        denied = f"authorization denied by plugin {NAME}: not for you\n  → ask whoever runs that host to let its " \
+        denied = f"authorization denied by plugin {NAME}: not for you\n  → ask the administrator of that host to let its " \
                  f"authorization plugin {NAME} pass this call: "
 
         def refused(call, *command, code=1):
@@ -60,8 +60,8 @@ def test_what_an_authorization_plugin_refuses_is_told_with_the_plugin_and_the_ca
                   refused("DELETE /containers", "down"))
         assert [found["Labels"]["dockdist.node"] for found in c.all_containers()] == ["node-1"]
         plugin.broken = True
-        assert_in(f"plugin {NAME} failed with error: AuthZPlugin.AuthZReq:\n  → tell whoever runs that host that its "
-                  f"authorization plugin {NAME} does not work", c.run("status", code=1).stderr)
+        assert_in(f"plugin {NAME} failed with error: AuthZPlugin.AuthZReq:\n  → tell the administrator of that "
+                  f"host that its authorization plugin {NAME} does not work", c.run("status", code=1).stderr)
         plugin.broken = False
         c.run("down")
         c.assert_clean()
@@ -82,7 +82,7 @@ def test_a_mount_gets_its_label_on_an_engine_with_selinux(lab):
         c.file.write_text(c.file.read_text().replace("rslave", "rprivate"))
         made[1].edit = lambda data: re.sub(rb'"name=seccomp,profile=\w{7}"', b'"name=selinux"'.ljust(30), data)
         said = c.up().stderr
-        assert_in("makes a folder of `container.mounts` with `z` or `Z` that is missing on its host", said)
+        assert_in("makes a folder of `container.mounts` with `z` or `Z` if it is missing on its host", said)
         assert_in("SELinux is on in Engine 26.1.5+dfsg1: its nodes reach /shared only where the folder's label lets containers in", said)
         asked = [engine.inspect(container)["HostConfig"] for engine, container in map(c.container, ("node-0", "node-1"))]
         assert asked[0].get("Binds") is None and asked[1]["Binds"] == [f"/shared/{c.name}:/data:ro,z,rprivate"]

@@ -109,7 +109,7 @@ def test_what_an_engine_lacks_is_said_for_every_host_before_anything_starts(lab)
               new + ", gpus: all, cdi: false", container="runtime: nvidia")
         for command in ("plan", "up"):
             said = c.run(command, code=2).stderr
-            for node, url, text in ((0, docker(lab)[0], "Engine 20.10.24+dfsg1 knows no CDI names"),
+            for node, url, text in ((0, docker(lab)[0], "Engine 20.10.24+dfsg1 does not support CDI names"),
                                     (1, docker(lab)[1], "CDI is off in Engine 26.1.5+dfsg1"),
                                     (2, old, "Podman 4.3.1 ignores all GPU requests of its Docker-compatible API"),
                                     (2, old, "Podman 4.3.1 ignores `container.runtime`"),
@@ -163,7 +163,7 @@ def test_a_name_that_is_taken_on_podman_is_a_conflict_and_stays(lab):
         assert status == 201, data
         try:
             said = write(c, *podman(lab)).run("up", code=1).stderr
-            assert_in(f"a container named {stranger} exists that is not of this cluster", said)
+            assert_in(f"a container named {stranger} exists that does not belong to this cluster", said)
             assert engine.inspect(stranger)["Id"] == json.loads(data)["Id"]
             c.assert_clean()
         finally:

@@ -217,7 +217,7 @@ def test_a_job_s_port_is_forwarded_while_it_runs_and_a_browser_is_started(lab):
             refused = c.run("run", "--forward", str(own), "--", "true", code=125)
             assert_in(f"port {own}: it is in use on this machine, by ", refused.stderr)
         # The words are judged before any node is asked.
-        assert_in("`80:` is no port to forward", c.run("run", "--forward", "80:", "--", "true", code=2).stderr)
+        assert_in("`80:` is not a port to forward", c.run("run", "--forward", "80:", "--", "true", code=2).stderr)
         assert_in("asked for twice", c.run("forward", "node-0", "8080:1", "8080:2", code=2).stderr)
         seen = c.folder / "seen"
         browser = c.folder / "browser"

@@ -41,7 +41,7 @@ def test_tensorflow_s_tasks_know_each_other(lab):
         c.file.write_text(c.file.read_text() + "roles: {ps: 1, worker: 1}\n")
         assert tasks() == [("chief.0", True, 3)]
         refused = c.run("run", "--launcher", "torchrun", "--role", "ps=1", "--", "x", code=2)
-        assert_in("--role: the launcher torchrun knows no roles", refused.stderr)
+        assert_in("--role: the launcher torchrun has no roles", refused.stderr)
 
 
 def test_jax_over_all_processes(lab):

@@ -59,7 +59,7 @@ def test_three_jobs_on_two_gpus_of_two_hosts(lab):
             assert [(who["job"], who["wanted"]) for who in waiting] == [("job-c", 1)], waiting
         # Whoever does not wait is told the same; whoever has had enough too; --share takes part in nothing.
         refused = c.run("run", "--no-wait", "--", "true", code=BUSY).stderr
-        assert_in("2 GPUs on 2 nodes cannot be had now: node-0, node-1: GPU 0 job-a", refused)
+        assert_in("2 GPUs on 2 nodes are not available now: node-0, node-1: GPU 0 job-a", refused)
         assert_in("job-c", refused)
         assert_in("did not become free within 300 ms", c.run("run", "--gpus", "1", "--wait", "300ms", "--", "true", code=BUSY).stderr)
         assert seen(c.run("run", "--name", "shares", "--share", "--", *SEE).stdout) == {"node-0": [""], "node-1": [""]}
@@ -89,7 +89,7 @@ def test_what_is_free_is_told_before_up(lab):
     """Asked first of all: by a cluster that has nothing on the hosts yet, of one that has."""
     with cluster(lab, "t-asks") as asks, cluster(lab, "t-has") as has:
         asks.write(gpus="all")
-        assert_in("t-asks has no nodes yet: `dockdist up` brings them", asks.run("jobs").stdout)
+        assert_in("t-asks has no nodes yet: `dockdist up` creates them", asks.run("jobs").stdout)
         assert json.loads(asks.run("jobs", "-o", "json").stdout) == {"schema": 1, "jobs": []}
         for command in ("jobs", "logs", "attach", "wait", "stop"):
             assert_in("there is no job `x`: t-asks has no nodes yet", asks.run(command, "x", code=125).stderr)

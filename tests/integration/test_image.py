@@ -102,7 +102,7 @@ def test_what_a_registry_does_wrong_is_told_and_leaves_nothing_half_there(lab):
             assert_in("the registry limits pulls", c.run("up", code=1, **environment).stderr)
             r.fault = lambda path: "damage" if "/blobs/" in path else None
             damaged = c.run("up", code=1, **environment)
-            assert_in("what arrived is not what its digest says", damaged.stderr)
+            assert_in("what arrived does not match its digest", damaged.stderr)
             c.assert_clean()
             for engine in lab.engines[:2]:
                 assert engine.call("GET", f"/v1.40/images/{image}/json")[0] == 404

@@ -212,7 +212,7 @@ def test_the_cluster_ends_a_job_when_its_time_is_over(lab):
     with cluster(lab, "t-timeout") as c:
         c.write().up()
         done = c.run("run", "--name", "job", "--timeout", "1s", "--", "sh", "-c", "echo up; exec sleep 4561", code=124)
-        assert_in("job: its time was over", done.stderr)
+        assert_in("job: timed out (", done.stderr)
         assert c.processes("sleep 4561") == []
         job = listed(c)["job"]
         assert (job["state"], job["stop_reason"], job["exit_code"]) == ("stopped", "timeout", 124)

@@ -70,7 +70,7 @@ def test_sixty_four_nodes_on_two_hosts(lab):
         small = processor_ms(c)
         c.run("down")
         done = write(lab, c, 32).up("--no-check", "-o", "json")
-        assert "hand on the list" not in done.stdout  # nobody had to ask for it
+        assert "pass on the list" not in done.stdout  # nobody had to ask for it
         large = processor_ms(c)
         print(f"\n{small:.0f} ms a node of 8, {large:.0f} ms a node of 64")
         assert large <= 2 * small

@@ -136,7 +136,7 @@ def test_a_job_over_a_vpn_runs_and_check_says_so(lab):
         report = json.loads(c.run("check", "-o", "json").stdout)["rows"]
         told = {row["check"]: row for row in report}
         assert told["interface"]["state"] == "warn", told["interface"]
-        assert_in("a tunnel, as a VPN's", told["interface"]["text"])
+        assert_in("a tunnel, such as a VPN's", told["interface"]["text"])
         assert told["mtu"]["text"] == "MTU 1280"
         assert told["ports"]["state"] == "pass", told["ports"]
 
@@ -165,7 +165,7 @@ def test_a_cluster_that_has_ipv6_alone(lab):
                     assert {rank: answer["sum"] for rank, answer in found.items()} == {0: 3.0, 1: 3.0}, done.stdout
                     assert found[1]["MASTER_ADDR"] == "fd00:99::1"
                 refused = c.run("run", "--launcher", "mpirun", "--via", "mpich", "--", "true", code=None, **ssh.environment)
-                assert_in("MPICH's mpirun knows no IPv6", refused.stderr)
+                assert_in("MPICH's mpirun does not support IPv6", refused.stderr)
                 inside = c.run("exec", "node-0", "--", "sh", "-c", "echo $NCCL_SOCKET_FAMILY; ssh fd00:99::2 hostname; pdsh -w node-1 hostname",
                                **ssh.environment).stdout
                 assert inside == "AF_INET6\nnode-1\nnode-1: node-1\n"

@@ -1,4 +1,4 @@
-"""Nodes that an earlier dockdist made on the same hosts: seen, not overrun. A node of this one stands for such a one, made anew
+"""Nodes that an older dockdist created on the same hosts: seen, not overrun. A node of this one stands for such a one, made anew
 without the label of its GPUs and without the volume in which nodes say who holds which."""
 
 import json

@@ -330,7 +330,7 @@ def test_entries_are_installed_once_kept_by_up_and_gone_with_down(lab):
         moved = other.rename(c.folder / "moved.yaml")
         removed = dockdist("-f", str(moved), "ssh-config", "--remove")
         assert_in("nothing to remove", removed.stdout)
-        assert_in(f"entries of {other}, which is no more, were removed", removed.stderr)
+        assert_in(f"entries of {other}, which no longer exists, were removed", removed.stderr)
         assert at_home("ssh", "t-own-install.node-1", "hostname").stdout == "node-1\n"
         down = dockdist("down")
         assert_in("t-own-install's ssh key and host keys were removed from this machine; its entries stay for the next `up`", down.stderr)

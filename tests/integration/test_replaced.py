@@ -105,8 +105,8 @@ def test_a_spare_that_nobody_needs_starts_nothing(lab):
         assert done.stdout.count("try 0") == 2 and "[node-2]" not in done.stdout, done.stdout
         assert c.run("run", "--spares", "0", "--", "sh", "-c", WHO).stdout.count(", node ") == 3
         for words, message in ((("--nodes", "3"), "3 nodes and 1 spare were asked for"),
-                               (("--min-nodes", "3"), "3 nodes are wanted at least, and the job begins on 2"),
-                               (("--min-nodes", "1", "--max-restarts", "0"), "never begun anew")):
+                               (("--min-nodes", "3"), "3 nodes are required at least, and the job starts on 2"),
+                               (("--min-nodes", "1", "--max-restarts", "0"), "never restarted")):
             assert_in(message, c.run("run", *words, "--", "true", code=2).stderr)
         # A rank that fails is no lost node.
         done = c.run("run", "--max-restarts", "1", "--backoff", "100ms", "--", "sh", "-c",
@@ -150,7 +150,7 @@ def test_too_few_nodes_left_stop_the_job(lab):
         assert_in(f"rank 0 of 2, node 0 of 2, at {address(lab, 'node-1')}\n", "".join(lines))
         kill_container(c, "node-2")
         _, err = ends(client, code=125)
-        assert_in("the job is stopped everywhere: no restart is left (--max-restarts 1)\n", err)
+        assert_in("the job is stopped everywhere: no restarts are left (--max-restarts 1)\n", err)
         assert_in("error: node-2: the node's container is gone or does not run\n", err)
         assert "error: node-0" not in err, err
         eventually(lambda: not running(c, "sleep 4503"), "nothing is left", timeout=5)

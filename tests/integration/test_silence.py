@@ -78,5 +78,5 @@ def test_a_host_that_drops_packets_is_told_during_a_long_stream(lab):
             for client in clients:
                 client.begin = time.monotonic()
             for client in clients:
-                client.ends(125, 60, "node-1", "is the machine up, and is the network to it?")
+                client.ends(125, 60, "node-1", "is the machine up, and the network to it?")
         c.run("down")

@@ -43,7 +43,7 @@ def test_a_job_that_hangs_is_told_with_its_stacks_and_ended(lab):
             assert_in("dockdist: py-spy:\n", told)
             assert_in(f"{function} (<string>:", told)
         assert re.search(r"error: node-[01]: job-[0-9a-f]{8}: no rank wrote anything for 3 s\n", done.stderr)
-        assert "ended as it was told" not in done.stderr  # no word of what follows from that
+        assert "stopped on request" not in done.stderr  # no word of what follows from that
         assert c.processes("python3") == []
         jobs = json.loads(c.run("jobs", "-o", "json").stdout)
         assert jobs["jobs"][0]["exit_code"] == 124, jobs
@@ -68,7 +68,7 @@ def test_an_image_without_tools_still_tells_what_its_ranks_are_doing(lab):
         done = c.run("run", "--per-rank", "--stall", "1s", "--on-stall", "stop", "--", "sleep", "1000", code=124)
         for rank in range(4):
             assert_in("(sleep 1000) sleeps in ", told_by(rank, done.stderr))
-        assert done.stderr.count("its stacks would stand here if gdb were in the image") == 2, done.stderr
+        assert done.stderr.count("its stacks would be shown here if gdb were in the image") == 2, done.stderr
 
 
 def test_a_detached_job_that_hangs_is_begun_anew_and_ended_without_a_client(lab):

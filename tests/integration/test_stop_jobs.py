@@ -26,11 +26,11 @@ def test_what_would_end_a_job_names_it_and_does_nothing_unless_told(lab):
         job = c.detach(script="exec sleep 4711")
         before = [x["Id"] for x in c.all_containers()]
         refused(c, job, "`down` would end it", "down")
-        refused(c, job, "what is removed may be its files", "sync", "--delete")
+        refused(c, job, "it may be using the files that would be removed", "sync", "--delete")
         c.run("sync")
         c.run("sync", "--delete", "--dry-run")
         c.write(more=sync, host_more=", env: {NVIDIA_A: '1'}")
-        refused(c, job, "node-0 would be made anew: `env.NVIDIA_A` changed", "up")
+        refused(c, job, "node-0 would be recreated: `env.NVIDIA_A` changed", "up")
         assert_in(f"stop job {job} (only with --stop-jobs)", c.run("plan").stdout)
         assert [x["Id"] for x in c.all_containers()] == before
         c.run("sync", "--delete", "--stop-jobs")
@@ -41,6 +41,6 @@ def test_what_would_end_a_job_names_it_and_does_nothing_unless_told(lab):
         c.detach(script="exec sleep 4711")
         engine, node = c.container("node-1")
         engine.call("POST", f"/v1.40/containers/{node}/pause")
-        assert_in("error: node-1: nobody knows whether jobs run there: its container is paused", c.run("down", code=1).stderr)
+        assert_in("error: node-1: it is not known whether jobs run there: its container is paused", c.run("down", code=1).stderr)
         assert_in("2 containers removed", c.run("down", "--stop-jobs").stdout)
         c.assert_clean()

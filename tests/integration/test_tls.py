@@ -86,7 +86,7 @@ def test_engines_with_wrong_certificates_are_refused_and_ours_too(lab):
             refused(c, "the engine refused our TLS certificate", "tls.cert and tls.key", DOCKER_CONFIG=str(folder))
         with engine(lab, 2, 2477, folder, "ca", "elsewhere"):
             by(tls_keys(files["good"]), 2477)
-            refused(c, "is not to be trusted: IP address mismatch", f"it does not name {address}")
+            refused(c, "cannot be trusted: IP address mismatch", f"it does not name {address}")
         with engine(lab, 2, 2478, folder, "ca", "expired"):
             by(tls_keys(files["good"]), 2478)
-            refused(c, "is not to be trusted: certificate has expired", "renew it on that host")
+            refused(c, "cannot be trusted: certificate has expired", "renew it on that host")

@@ -114,7 +114,7 @@ def test_a_host_that_changes_a_byte_is_refused_and_said_and_the_toolkit_comes_fr
             proxy.on_fetch = lambda call: asked.set()
         up = c.up()
         (liar,) = (f"node-{number}" for number in liars)
-        assert_in(f"what came from {liar} was not what it was to hand on, and was removed", up.stderr)
+        assert_in(f"what came from {liar} was not what it should have passed on, and was removed", up.stderr)
         assert_in(f"is up: {len(made)} nodes", up.stdout)
         digests = {node: c.run("exec", node, "--", "sha256sum", "/opt/dockdist/libexec/dockdist-probe").stdout.split()[0]
                    for node in (f"node-{i}" for i in range(len(made)))}

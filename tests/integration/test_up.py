@@ -84,7 +84,7 @@ def test_one_host_changed_and_that_node_alone_is_made_anew(lab):
         first, second = c.container("node-0")[1], c.container("node-1")[1]
         c.file.write_text(c.file.read_text().replace("gpus: none}", "gpus: none, env: {NVIDIA_NEW: '1'}}", 1))
         c.run("exec", "node-0", "--", "sh", "-c", "mkdir /out; head -c 5000000 /dev/zero >/out/ckpt.pt; touch /tmp/x")
-        lost = r"1 file on no mount goes with it, up to 4\.[78] MiB: /out/ckpt.pt"
+        lost = r"1 file on no mount is lost with it, up to 4\.[78] MiB: /out/ckpt.pt"
         planned = c.run("plan").stdout
         assert_in("# `env.NVIDIA_NEW` changed; ", planned)
         assert re.search(lost, planned) and planned.count("on no mount") == 1, planned

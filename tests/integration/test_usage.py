@@ -93,5 +93,5 @@ def test_a_job_whose_gpus_do_nothing_is_told_of_or_stopped(lab):
         assert c.processes("sleep 1000") == []
         c.run("run", "--idle", "off", "--", "sleep", "6")
         assert_in("leave out --share or --idle", c.run("run", "--share", "--idle", "5s", "--", "true", code=2).stderr)
-        assert_in("`idle` of the file says nothing of this job", c.run("run", "--share", "--", "true").stderr)
-        assert_in("nobody watches", c.run("run", "--idle", "off", "--on-idle", "stop", "--", "true", code=2).stderr)
+        assert_in("`idle` in the file does not apply to this job", c.run("run", "--share", "--", "true").stderr)
+        assert_in("are not watched for idleness", c.run("run", "--idle", "off", "--on-idle", "stop", "--", "true", code=2).stderr)

@@ -45,7 +45,7 @@ def test_with_nodes_of_the_version_before_or_after_jobs_are_followed_and_ended_a
     assert status.stdout.count(" ready ") == 2
     sentence = f"it is of dockdist {RELEASE} and speaks version {other} of the protocol, this dockdist version {WIRE}"
     assert_in(sentence, status.stderr)
-    assert_in("`dockdist up` makes it anew with this version", status.stderr)
+    assert_in("`dockdist up` recreates it with this version", status.stderr)
     nodes = json.loads(c.run("status", "-o", "json").stdout)["nodes"]
     assert [(node["release"], node["wire"]) for node in nodes] == [(RELEASE, other)] * 2
     for words in (["run", "--", "true"], ["exec", "node-0", "--", "true"], ["top", "--once"], ["check"], ["sync"]):
@@ -87,7 +87,7 @@ def test_up_makes_nodes_of_another_release_anew_and_ends_no_job_unasked(through)
     job = c.detach(script="exec sleep 4729")
     refused = c.run("up", "--no-check", code=1).stderr
     assert_in(job, refused)
-    assert_in(f"node-1 would be made anew: {cause}", refused)
+    assert_in(f"node-1 would be recreated: {cause}", refused)
     terminal = Terminal(c.command("up", "--no-check"), c.environment())
     terminal.type("y\n")  # before the question: no answer to it
     terminal.read_until("[y/N] ")

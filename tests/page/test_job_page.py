@@ -10,7 +10,7 @@ def test_a_job_on_a_desk_and_on_a_phone():
         b.open(path.as_uri())
         assert b.ask(SIDEWAYS) == 0
         titles = b.ask("[...document.querySelectorAll('h2')].map(e => e.textContent)")
-        assert titles == ["What stands out", "The job", "What it used", "Over the time", "Each node"], titles
+        assert titles == ["What stands out", "The job", "What it used", "Over time", "Each node"], titles
         charts = b.ask(BOXES % "figure svg")
         assert len(charts) == 9 + 2 * 9 and all(width > 250 and height > 100 for _, _, width, height in charts), charts
         # Two GPUs, each with its curve, in two pieces: nothing was measured in between.

@@ -19,18 +19,17 @@ struct Fault {
     bool missing_nccl = false;
 };
 
-constexpr auto late_hint = "all ranks waited for each other: which node it is shows where the stages before "
-                           "fail. Look for a hanging GPU "
-                           "(`nvidia-smi`, `dmesg`: Xid), and for a firewall between NCCL's ports";
+constexpr auto late_hint =
+    "all ranks waited for each other: the earlier stages show which node it is. Look for a hanging GPU "
+    "(`nvidia-smi`, `dmesg`: Xid), and for a firewall between NCCL's ports";
 
 Fault ended_without_a_word(const wire::ProbeEnd& end) {
     Fault fault{.cause = Cause::own, .message = printable(end.message), .hint = printable(end.hint)};
     if (end.signal != 0) {
         fault.message = fmt::format("its process was killed by signal {}{}{}", end.signal,
                                     fault.message.empty() ? "" : ": ", fault.message);
-        fault.hint = end.signal == 9
-                         ? "was it the kernel, for want of memory (`dmesg` on the host), or a person?"
-                         : "CUDA, NCCL or the driver crashed: see `dmesg` on the host";
+        fault.hint = end.signal == 9 ? "was it the kernel, out of memory (`dmesg` on the host), or a person?"
+                                     : "CUDA, NCCL or the driver crashed: see `dmesg` on the host";
     } else if (fault.message.empty()) {
         fault.message = fmt::format("dockdist-probe ended with {} and without a result", end.code);
     }

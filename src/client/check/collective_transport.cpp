@@ -75,7 +75,7 @@ std::vector<CheckRow> judge_transport(const std::vector<NodeName>& nodes, const 
             State::warn, subject,
             fmt::format("NCCL uses sockets: only {} of {} nodes have an active RDMA device ({})",
                         with_device.size(), world.nodes.size(), fmt::join(devices, ", ")),
-            "one node without RDMA takes it from all: look at its links (`ibstat`) and its "
+            "one node without RDMA keeps all from using it: look at its links (`ibstat`) and its "
             "container's devices")};
     }
     return {transport_row(State::pass, subject,

@@ -76,8 +76,8 @@ CheckRow judge_clock(const std::string& subject, std::chrono::milliseconds ahead
     row.state = CheckRow::State::warn;
     row.text = fmt::format("{:.0f} s {} this machine's", Milliseconds(off).count() / 1000,
                            ahead > 0ms ? "ahead of" : "behind");
-    row.hint =
-        "keep the hosts' clocks by NTP (`timedatectl`); if all hosts differ alike, it is this machine's";
+    row.hint = "keep the hosts' clocks by NTP (`timedatectl`); if all hosts are off by the same amount, it "
+               "is this machine's clock";
     return row;
 }
 

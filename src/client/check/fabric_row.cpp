@@ -67,11 +67,10 @@ std::optional<CheckRow> judge_fabric(const CheckedNode& node) {
         fmt::format("NVLink leads to other hosts ({}), and the node has no {}: NCCL goes there over the "
                     "network",
                     where, imex_channel);
-    row.hint =
-        "on the host nvidia-imex must run, and the driver make the channel (`options nvidia "
-        "NVreg_CreateImexChannel0=1` in /etc/modprobe.d); then make the node anew with `dockdist down` "
-        "and `dockdist up`. Hosts with x86 CPUs, and a file with `container.devices`, get it only "
-        "where it is named there (beside /dev/infiniband, if the hosts have that)";
+    row.hint = "on the host nvidia-imex must run, and the driver make the channel (`options nvidia "
+               "NVreg_CreateImexChannel0=1` in /etc/modprobe.d); then recreate the node with `dockdist down` "
+               "and `dockdist up`. Hosts with x86 CPUs, and a file with `container.devices`, get it only "
+               "where it is named there (beside /dev/infiniband, if the hosts have that)";
     return row;
 }
 

@@ -114,7 +114,7 @@ CheckRow judge_ecc(const CheckedNode& node, const std::vector<Gpu>& gpus) {
             "reset the GPU while nothing uses it (on the host: `nvidia-smi --gpu-reset -i N`), or reboot "
             "the host; if errors come back, have the GPU replaced";
     } else {
-        row.text = told ? "no uncorrected memory errors" : "not told by these GPUs";
+        row.text = told ? "no uncorrected memory errors" : "not reported by these GPUs";
     }
     return row;
 }

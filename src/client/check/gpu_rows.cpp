@@ -63,8 +63,7 @@ CheckRow judge_amd(const CheckedNode& node, const GpuSpec& wanted, NodeGpus& gpu
     const auto least = all ? 1 : wanted.devices.size();
     if (!report || report->units.size() < least) {
         row.state = State::fail;
-        row.text =
-            fmt::format("{} of {} GPUs of AMD's are visible", report ? report->units.size() : 0, least);
+        row.text = fmt::format("{} of {} GPUs of AMD are visible", report ? report->units.size() : 0, least);
         row.hint = "is the amdgpu driver loaded on the host, and are /dev/kfd and /dev/dri there?";
         return row;
     }
@@ -106,8 +105,8 @@ CheckRow judge_there(const CheckedNode& node, const GpuSpec& wanted, NodeGpus& g
     };
     const auto answer = output_of(node, question_gpus);
     if (!answer || answer->code < 0) {
-        return fail("nvidia-smi gave no answer: " +
-                        (answer ? std::string("no end within 12 s") : printable(answer.error().message)),
+        return fail("nvidia-smi gave no answer: " + (answer ? std::string("it did not finish within 12 s")
+                                                            : printable(answer.error().message)),
                     "look at the host: does nvidia-smi hang there too?");
     }
     if (answer->code == exit_codes::cannot_start || answer->code == exit_codes::not_found) {
@@ -117,11 +116,10 @@ CheckRow judge_there(const CheckedNode& node, const GpuSpec& wanted, NodeGpus& g
     auto parsed = parse_gpus(answer->output);
     const bool told = parsed && !parsed->empty() && may_have_answered(answer->code);
     if (answer->code != 0 && !told) {
-        return fail(
-            "the GPUs are not usable in the running container: " + first_line(answer->output),
-            "a `systemctl daemon-reload` on the host takes GPUs from running containers: make the node anew "
-            "with "
-            "`dockdist down` and `dockdist up`; if it fails on the host as well, the driver is at fault");
+        return fail("the GPUs are not usable in the running container: " + first_line(answer->output),
+                    "a `systemctl daemon-reload` on the host takes GPUs from running containers: recreate "
+                    "the node with `dockdist down` and `dockdist up`; if it fails on the host as well, the "
+                    "driver is at fault");
     }
     if (!parsed) {
         return fail(parsed.error().message, "look at what `dockdist exec NODE -- nvidia-smi` says");
@@ -195,9 +193,8 @@ void compare_drivers(const std::vector<NodeGpus>& gpus, std::vector<CheckRow>& r
         .state = State::warn,
         .layer = CheckLayer::host,
         .check = "driver",
-        .hint =
-            "install the same driver on every host: NCCL or RCCL, and graphs, are tried with one driver in "
-            "a job, not with several"};
+        .hint = "install the same driver on every host: NCCL or RCCL, and graphs, are only tested with "
+                "one driver per job, not with several"};
     auto differing = odd_rows(odd, model, "driver ");
     if (!odd.with_common.empty()) {
         const bool all = differing.empty();

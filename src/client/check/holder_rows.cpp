@@ -24,10 +24,11 @@ bool is_gpu(const wire::GpuFacts& facts) {
 std::string why_gone(const wire::GpuParty& by, const CheckedNode& node,
                      const std::vector<std::string>& in_file) {
     if (by.job.empty()) {
-        return "processes of a job that nobody knows any more";
+        return "processes of a job that no node knows any more";
     }
     if (std::ranges::find(in_file, by.node) == in_file.end()) {
-        return fmt::format("{} of {}, which is no node of the file", printable(by.job), printable(by.node));
+        return fmt::format("{} of {}, which is not a node of the file", printable(by.job),
+                           printable(by.node));
     }
     const auto& system = node.facts.system;
     if (by.node == node.name.str() && by.job != wire::session_job && system &&

@@ -24,8 +24,8 @@ constexpr auto firewall_hint =
     "a firewall or security group is in the way: between the hosts, TCP ports 20000-29999 (rendezvous) and "
     "the "
     "ephemeral ports that NCCL and Gloo take (32768-60999) must be open in both directions";
-constexpr auto mtu_hint = "a switch, tunnel or interface on the way has a smaller MTU than the hosts "
-                          "believe, and ICMP is filtered: "
+constexpr auto mtu_hint = "a switch, tunnel or interface on the path has a smaller "
+                          "MTU than the hosts assume, and ICMP is filtered: "
                           "compare `ip link` on both hosts, try `ping -M do -s 1472` (8972 for jumbo "
                           "frames), and set the smaller MTU";
 constexpr auto slow_hint =
@@ -182,7 +182,7 @@ std::string sent_again(const PathBandwidth& one) {
     const auto share = one.segments == 0
                            ? 0.0
                            : static_cast<double>(one.sent_again) * 100 / static_cast<double>(one.segments);
-    return share < 0.1 ? "" : fmt::format(", {:.1f} % of its segments sent again", share);
+    return share < 0.1 ? "" : fmt::format(", {:.1f} % of its segments retransmitted", share);
 }
 
 void add_slow_rows(const std::vector<NodeName>& nodes, const std::vector<PathBandwidth>& paths,

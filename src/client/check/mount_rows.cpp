@@ -109,7 +109,7 @@ public:
 
     Judged run() {
         if (!without_.empty() && with_.size() + hanging_.size() > 0) {
-            add(State::warn, list_names(without_), name_ + " is no folder here",
+            add(State::warn, list_names(without_), name_ + " is not a folder here",
                 "mount the same storage on every host, then `dockdist down` and `dockdist up`");
         }
         if (with_.size() > 1) {
@@ -160,8 +160,7 @@ private:
             add(State::warn, "all nodes",
                 fmt::format("{} is not the same storage: {}", name_, describe(groups)),
                 "what one node writes there (checkpoints, downloads) the others do not see: mount one file "
-                "server's folder "
-                "on every host, or see to it that the copies are the same");
+                "server's folder on every host, or make sure that the copies are the same");
         }
     }
 

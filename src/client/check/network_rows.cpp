@@ -68,13 +68,13 @@ CheckRow judge_interface(const CheckedNode& node) {
              "net.ipv4.conf.all.arp_ignore=1, arp_announce=2 and rp_filter=2");
     }
     if (!network.first_address.empty()) {
-        warn(fmt::format("its first address is {}, which programs take that know its name alone (NCCL, Gloo)",
+        warn(fmt::format("its first address is {}, which programs use that only know its name (NCCL, Gloo)",
                          printable(network.first_address)),
              "set the host's `address` to the interface's first one, or put the other on an interface of its "
              "own");
     }
     if (network.tunnel) {
-        warn("a tunnel, as a VPN's: all that jobs exchange goes through it",
+        warn("a tunnel, such as a VPN's: all traffic of jobs goes through it",
              "good enough to try things; for training, give the hosts a network of their own and name it: "
              "`network: {subnet: 10.1.0.0/16}`");
     }
@@ -150,9 +150,8 @@ CheckRow judge_names(const CheckedNode& node, const std::map<std::string, std::s
     if (!wrong.empty()) {
         row.state = State::fail;
         row.text = wrong;
-        row.hint = "something changed /etc/hosts in the node after it joined: mend it there, or make the "
-                   "node anew with "
-                   "`dockdist down` and `dockdist up`";
+        row.hint = "something changed /etc/hosts in the node after it joined: fix it there, or recreate the "
+                   "node with `dockdist down` and `dockdist up`";
         return row;
     }
     row.text = addresses.size() == 1 ? "its name resolves to its address"

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* refused_hint =
     "does a firewall between the hosts stop the ssh port? if not, run `dockdist "
-    "down` and `dockdist up` to join the nodes anew";
+    "down` and `dockdist up` to join the nodes again";
 
 CheckRow peer_row(CheckRow::State state, std::string subject, std::string text, std::string hint) {
     return {.state = state,

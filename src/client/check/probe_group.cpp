@@ -110,7 +110,7 @@ void Group::take_line(Runner& runner, std::string_view line) {
     auto message = wire::parse_probe_message(line);
     if (!message || (!message->rdma && message->local_rank >= runner.node.gpus)) {
         note(runner, message
-                         ? Error{ErrorKind::protocol, "", "the node told of a probe that nobody started", ""}
+                         ? Error{ErrorKind::protocol, "", "the node reported a probe that nobody started", ""}
                          : message.error());
         return;
     }
@@ -141,8 +141,7 @@ void Group::take_line(Runner& runner, std::string_view line) {
     } else if (type == "device") {
         told.device = std::move(*message->line);
     } else if (type == "measurement" && told.measurements.size() == most_measurements) {
-        note(runner,
-             {ErrorKind::protocol, "", "the node tells of more measurements than were asked for", ""});
+        note(runner, {ErrorKind::protocol, "", "the node reports more measurements than were asked for", ""});
     } else if (type == "measurement") {
         told.measurements.push_back(std::move(*message->line));
     } else if (type == "result") {

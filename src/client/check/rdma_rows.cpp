@@ -103,7 +103,7 @@ CheckRow judge_ports(const rdma::Node& node, const rdma::Node& joined) {
         tell(row, State::warn, "the host has RDMA devices, and the container has no /dev/infiniband",
              "leave `container.devices` at auto, or add /dev/infiniband to it, then `dockdist up`");
     } else if (!uses_any(node)) {
-        tell(row, State::warn, "no RDMA port is of use to the cluster: " + left_out,
+        tell(row, State::warn, "the cluster cannot use any RDMA port: " + left_out,
              "NCCL goes over TCP: give the ports addresses in a network that all nodes share, take the node "
              "out of the file, or set `network: {rdma: off}`");
     } else {
@@ -215,13 +215,12 @@ private:
             if (node.record.use == "required") {
                 add(node.name, State::fail,
                     "`network.rdma` is required, and no port of this node can be used: " + node.lacks,
-                    "mend its ports, then `dockdist down` and `dockdist up`; until then no job begins on it");
+                    "fix its ports, then `dockdist down` and `dockdist up`; until then no job starts on it");
             } else if (!fabric_.link.empty()) {
                 add(node.name, State::warn,
                     "the other nodes have RDMA, and this one goes over TCP: " + node.lacks,
-                    "one node without RDMA takes it from every job that it is in: mend its ports, or leave "
-                    "it "
-                    "out (`dockdist run --exclude`)");
+                    "one node without RDMA keeps every job that it is in from using it: fix its ports, or "
+                    "leave it out (`dockdist run --exclude`)");
             }
         }
     }
@@ -255,8 +254,8 @@ private:
                     fmt::format("{} not there, as on {}",
                                 list_names(missing) + (missing.size() == 1 ? " is" : " are"),
                                 list_names(odd.with_common)),
-                    "a card that is lost to its bus, or a driver that has not come up: `lspci`, `dmesg` and "
-                    "`rdma link` on the host");
+                    "a card that has fallen off its bus, or a driver that has not come up: `lspci`, `dmesg` "
+                    "and `rdma link` on the host");
             }
         }
     }

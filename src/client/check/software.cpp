@@ -102,8 +102,8 @@ std::vector<CheckRow> judge_versions(const std::vector<CheckedNode>& nodes) {
                 .state = tool.must_agree ? State::fail : State::warn,
                 .layer = CheckLayer::container,
                 .check = "versions",
-                .hint = "give every node the same image: the same tag can stand for another image on "
-                        "another host (`dockdist image push --from HOST`, then `dockdist up`)"};
+                .hint = "give every node the same image: the same tag can be another "
+                        "image on another host (`dockdist image push --from HOST`, then `dockdist up`)"};
             std::ranges::move(odd_rows(odd, model), std::back_inserter(rows));
         } else if (odd.common != none) {
             agreed += (agreed.empty() ? "" : ", ") + odd.common;
@@ -151,8 +151,8 @@ std::vector<CheckRow> judge_images(const std::vector<std::pair<NodeName, Result<
                  .subject = node.str(),
                  .check = "image",
                  .text = "the image of the running node is not known: " + printable(image.error().message),
-                 .hint = "it may have been removed by force: bring it back (`dockdist image push --from "
-                         "HOST`), or nodes that are made anew will differ"});
+                 .hint = "it may have been removed by force: bring it back (`dockdist image "
+                         "push --from HOST`), or nodes that are recreated will differ"});
             continue;
         }
         auto known =

@@ -49,7 +49,7 @@ std::optional<CheckRow> judge_governor(const CheckedNode& node) {
     auto row = host_row(node, "governor");
     const auto slow = governors.find("powersave");
     if (slow != governors.end()) {
-        set(row, State::warn, fmt::format("{} CPUs are governed by powersave", slow->second),
+        set(row, State::warn, fmt::format("{} CPUs use the powersave governor", slow->second),
             "on the host: `cpupower frequency-set -g performance`; data loaders and NCCL's proxies wait for "
             "slow CPUs");
     } else {
@@ -101,9 +101,8 @@ std::optional<CheckRow> judge_xids(const CheckedNode& node) {
         row.text = "no Xid errors in the kernel's log";
     } else {
         set(row, State::warn, "Xid errors in the kernel's log: " + list,
-            "look them up in NVIDIA's Xid catalogue; 48, 63, 64, 74, 79, 94 and 95 mean the hardware (`dmesg "
-            "-T | "
-            "grep Xid` on the host tells when)");
+            "look them up in NVIDIA's Xid catalogue; 48, 63, 64, 74, 79, 94 and 95 mean faulty hardware "
+            "(`dmesg -T | grep Xid` on the host tells when)");
     }
     return row;
 }
@@ -125,7 +124,8 @@ CheckRow judge_shm(const CheckedNode& node, const ContainerSpec& container) {
     } else if (shm->free.count < least_shm / 4) {
         set(row, State::warn,
             fmt::format("/dev/shm is full: {} free of {}", format_size(shm->free), format_size(shm->size)),
-            "what ended jobs left there can go: `dockdist exec " + row.subject + " -- ls -l /dev/shm`");
+            "what ended jobs left there can be removed: `dockdist exec " + row.subject +
+                " -- ls -l /dev/shm`");
     } else {
         row.text = "/dev/shm has " + format_size(shm->size);
     }
@@ -157,7 +157,7 @@ CheckRow judge_limits(const CheckedNode& node, const ContainerSpec& container) {
         const auto raise = asked_for_less ? "set `container.ulimits: {memlock: unlimited}`"
                                           : "let the host's engine have more (`LimitMEMLOCK=infinity` in "
                                             "docker.service, or podman.service)";
-        row.text += automatic ? "; more memlock its engine does not give" : "";
+        row.text += automatic ? "; its engine does not allow more memlock" : "";
         if (rdma || !automatic) {
             add(rdma ? State::fail : State::warn, fmt::format("{}: {}, then `dockdist up`",
                                                               rdma ? "RDMA fails to register memory with that"
@@ -166,7 +166,7 @@ CheckRow judge_limits(const CheckedNode& node, const ContainerSpec& container) {
         }
     }
     if (limits.nofile >= 0 && limits.nofile < few_files) {
-        add(State::warn, "data loaders run out of files: set `container.ulimits: {nofile: 1048576}`");
+        add(State::warn, "data loaders run out of open files: set `container.ulimits: {nofile: 1048576}`");
     }
     if (limits.stack >= 0 && limits.stack < small_stack) {
         add(State::warn, "set `container.ulimits: {stack: 64m}`");
@@ -223,14 +223,14 @@ std::vector<CheckRow> judge_disks(const std::vector<CheckedNode>& nodes,
             continue;
         }
         const auto folder = root.empty() ? std::string("the engine's folder") : printable(root);
-        rows.push_back(
-            {.state = free.count < full_disk ? State::fail : State::warn,
-             .subject = host.str(),
-             .check = "disk",
-             .text = fmt::format("{} free in {}", format_size(free), folder),
-             .hint = fmt::format("make room on the host, where images and containers stand: `{0} system df` "
-                                 "shows, and `{0} image prune` removes what nothing uses",
-                                 words_of(podman).program)});
+        rows.push_back({.state = free.count < full_disk ? State::fail : State::warn,
+                        .subject = host.str(),
+                        .check = "disk",
+                        .text = fmt::format("{} free in {}", format_size(free), folder),
+                        .hint = fmt::format(
+                            "free space on the host, where images and containers are kept: `{0} system df` "
+                            "shows, and `{0} image prune` removes what nothing uses",
+                            words_of(podman).program)});
     }
     if (!enough.empty()) {
         rows.push_back(

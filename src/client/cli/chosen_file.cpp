@@ -17,8 +17,8 @@ Result<ChosenFile> file_of(const GlobalOptions& options) {
     std::error_code failed;
     const auto here = std::filesystem::current_path(failed);
     if (failed) {
-        return Error{ErrorKind::config, "", "the working folder is not there any more",
-                     "change into one that is, or name the file with --file"};
+        return Error{ErrorKind::config, "", "the working directory no longer exists",
+                     "change into one that exists, or name the file with --file"};
     }
     auto found = find_spec_file(here);
     return found ? Result<ChosenFile>(ChosenFile{std::move(*found), true}) : found.error();
@@ -30,12 +30,11 @@ Result<SpecText> read_chosen(const ChosenFile& file) {
         return text;
     }
     if (const auto other = other_writer_of_found(file.path, text->status)) {
-        return Error{
-            ErrorKind::config, printable(file.path.string()), "found, and not used: " + other->text,
-            fmt::format("a file that you do not name has to be yours alone, and so has its folder: see who "
-                        "can write there, then name it (`dockdist -f {} …`, or DOCKDIST_FILE), or make it "
-                        "yours (chown, chmod go-w)",
-                        shell_quote(printable(file.path.string())))};
+        return Error{ErrorKind::config, printable(file.path.string()), "found, but not used: " + other->text,
+                     fmt::format("a file that you do not name must be writable by you alone, and so must its "
+                                 "folder: see who can write there, then name it (`dockdist -f {} …`, or "
+                                 "DOCKDIST_FILE), or make it yours (chown, chmod go-w)",
+                                 shell_quote(printable(file.path.string())))};
     }
     return text;
 }

@@ -90,7 +90,7 @@ void add_completion(CLI::App& app, Program& program) {
                                          "the names of nodes, hosts and groups"),
         command_group::itself,
         {"source <(dockdist completion bash)     # in ~/.bashrc",
-         "source <(dockdist completion zsh)      # in ~/.zshrc, behind compinit",
+         "source <(dockdist completion zsh)      # in ~/.zshrc, after compinit",
          "dockdist completion fish | source      # in ~/.config/fish/config.fish"});
     choice(command->add_option("SHELL", *shell, "bash, zsh or fish"), completion_shells())->required();
     command->callback([shell, &program] {
@@ -100,9 +100,9 @@ void add_completion(CLI::App& app, Program& program) {
         };
     });
     auto asked = std::make_shared<Completing>();
-    auto* hidden = app.add_subcommand("__complete", "What may stand at the cursor")->group("");
+    auto* hidden = app.add_subcommand("__complete", "What can be completed at the cursor")->group("");
     hidden->add_option("LINE", asked->line, "The line up to the cursor")->required();
-    hidden->add_option("--breaks", asked->breaks, "Characters at which the shell begins a word anew");
+    hidden->add_option("--breaks", asked->breaks, "Characters at which the shell begins a new word");
     hidden->callback([asked, &app, &program] {
         program.work = [asked, &app](Context& context) { return run_complete(context, app, *asked); };
     });

@@ -33,7 +33,7 @@ Errors not_done_yet(const ClusterSpec& spec) {
     Errors errors;
     if (spec.container.entrypoint == ContainerSpec::Entrypoint::image) {
         errors.push_back({ErrorKind::config, spec.file.string(),
-                          "`container.entrypoint: image` is not done yet",
+                          "`container.entrypoint: image` is not supported yet",
                           "leave it out, and set in `container.env` what that entrypoint would set"});
     }
     return errors;

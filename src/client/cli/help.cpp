@@ -39,7 +39,7 @@ void add_help(CLI::App& app, Program& program) {
     auto* command =
         describe(app.add_subcommand("help", "Show what a command does and takes"), command_group::itself,
                  {"dockdist help run", "dockdist help image push", "dockdist help -o json"});
-    command->add_option("WORDS", *words, "A command, as `run` or `image push` (default: all)")
+    command->add_option("WORDS", *words, "A command, such as `run` or `image push` (default: all)")
         ->type_name("COMMANDS");
     command->callback([words, &app, &program] {
         program.one_value = true;

@@ -44,13 +44,13 @@ Result<std::string> read_list_file(const fs::path& path, const HostSource& sourc
     auto list = read_file(path, longest_list + 1);
     if (!list) {
         return of_list(fmt::format("the list {} cannot be read: {}", shown, list.error().message),
-                       "a relative path begins at the folder of cluster.yaml");
+                       "a relative path is relative to the folder of cluster.yaml");
     }
     // Others than you may keep it: you have named it.
     if (const auto other = other_writer(path, &list->status); other && other->everybody) {
-        return of_list(fmt::format("the list {} is not taken: {}", shown, other->text),
-                       "whoever names the hosts is given your code and secrets: keep it where only those "
-                       "can write who may");
+        return of_list(fmt::format("the list {} is refused: {}", shown, other->text),
+                       "whoever names the hosts receives your code and secrets: keep the list "
+                       "where only people you trust can write");
     }
     return bounded(std::move(list->text), source);
 }
@@ -139,7 +139,7 @@ Task<Result<std::string>> run_list_command(boost::asio::any_io_executor executor
     if (command.front().empty() || !fs::exists(folder / command.front(), failed)) {
         co_return of_list(
             fmt::format("{}: there is no such program{}", shown, command.front().empty() ? " in PATH" : ""),
-            "one beside cluster.yaml is written `./PROGRAM`");
+            "a program beside cluster.yaml is written `./PROGRAM`");
     }
     if (const auto allowed = may_run(spec, command, folder); !allowed) {
         co_return allowed.error();

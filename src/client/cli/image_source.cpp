@@ -67,7 +67,7 @@ Task<Result<ImageSource>> find_source(const Context& context, const Connected& c
     const auto& image = cluster.spec.image;
     if (image.ref.str().find('@') != std::string::npos) {
         co_return Error{ErrorKind::config, "image " + image.ref.str(),
-                        "an image that is named by its digest comes from a registry only",
+                        "an image that is named by its digest can only come from a registry",
                         "name it by a tag, or leave out `from`"};
     }
     const auto engine = co_await source_engine(context, cluster, local);

@@ -29,7 +29,7 @@ Task<Result<std::string>> ask_slurm(boost::asio::any_io_executor executor, std::
         const auto& error = answer.error();
         co_return of_slurm(fmt::format("{}: {}", shown, error.message),
                            error.kind == ErrorKind::not_found
-                               ? "dockdist asks Slurm by its own programs, which have to be in PATH"
+                               ? "dockdist asks Slurm through its own programs, which have to be in PATH"
                                : "does slurmctld answer? `scontrol ping` tells");
     }
     if (answer->exit_code != 0) {
@@ -46,8 +46,8 @@ Task<Result<std::string>> read_own_allocation(boost::asio::any_io_executor execu
     const auto job = client_environment("SLURM_JOB_ID").value_or("");
     if (job.empty() || job.find_first_not_of("0123456789") != std::string::npos) {
         co_return of_slurm(job.empty()
-                               ? "this is not inside of an allocation of Slurm: SLURM_JOB_ID is not set"
-                               : fmt::format("SLURM_JOB_ID={} is no job of Slurm's", printable(job)),
+                               ? "this is not inside a Slurm allocation: SLURM_JOB_ID is not set"
+                               : fmt::format("SLURM_JOB_ID={} is not a job of Slurm's", printable(job)),
                            "take one with `salloc --nodes 2`, or let `dockdist slurm submit` do so; "
                            "`SLURM_JOB_ID=N dockdist …` looks into one that runs");
     }

@@ -55,8 +55,8 @@ Task<std::optional<Error>> find_container_end(ContainerEngine& engine, Container
         lines = printable(details->error);
     }
     end.message += lines.empty() ? "" : ": " + lines;
-    end.hint = "what the file sets for it (`container`) may be the reason; `dockdist up --keep` leaves it "
-               "for a look";
+    end.hint = "what the file sets for it (`container`) may be the reason; `dockdist up --keep` keeps "
+               "it for inspection";
     co_return end;
 }
 

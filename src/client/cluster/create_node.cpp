@@ -78,9 +78,10 @@ Task<Result<ContainerId>> create_node_container(ContainerEngine& engine, const C
     if (!id && id.error().kind == ErrorKind::conflict) {
         auto error = id.error();
         error.message = "a container named " + create.container_name +
-                        " exists that is not of this cluster, or was made just now by somebody else";
-        error.hint = "run the command again; if it stays, remove or rename that container, or give the "
-                     "cluster another `name:`";
+                        " exists that does not belong to this cluster, or was just created by somebody else";
+        error.hint =
+            "run the command again; if that does not help, remove or rename that container, or give the "
+            "cluster another `name:`";
         co_return error;
     }
     co_return id;

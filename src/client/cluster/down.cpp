@@ -259,7 +259,7 @@ Task<Errors> take_back(const ClusterSpec& spec, const Engines& engines, const st
     for (const auto& removed : co_await run_all(std::move(tasks))) {
         if (!removed) {
             auto error = removed.error();
-            error.message = "could not take back what this `up` made: " + error.message;
+            error.message = "could not remove what this `up` created: " + error.message;
             error.hint = "run `dockdist down` when the host answers again";
             errors.push_back(std::move(error));
         }

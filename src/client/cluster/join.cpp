@@ -105,8 +105,8 @@ private:
             co_return message.error();
         }
         if (message->type != wire::JoinMessage::Type::hello) {
-            co_return Error{ErrorKind::protocol, target_.where, "the node answered something else than hello",
-                            ""};
+            co_return Error{ErrorKind::protocol, target_.where,
+                            "the node answered something other than hello", ""};
         }
         if (const auto checked = check_record(message->record, target_.request, target_.machine); !checked) {
             co_return located(checked.error());
@@ -149,7 +149,7 @@ private:
                 co_return ok;
             }
             if (message->type == wire::JoinMessage::Type::want && !std::exchange(sent, true)) {
-                step_.progress(printable(notice.giver->node) + " does not hand on the list of members", {},
+                step_.progress(printable(notice.giver->node) + " does not pass on the list of members", {},
                                {});
                 if (written = co_await lines_->write_borrowed(list); !written) {
                     co_return located(written.error());

@@ -18,7 +18,7 @@ namespace {
 Error claims(std::string_view what, const std::string& said, const std::string& wanted) {
     return {ErrorKind::protocol, "",
             fmt::format("the node says that its {} is `{}`, not {}", what, printable(said), wanted),
-            "somebody else than dockdist-init answers in its container: look into it, then "
+            "something other than dockdist-init answers in its container: inspect it, then "
             "`dockdist down` and `dockdist up`"};
 }
 
@@ -103,9 +103,9 @@ Status check_one_family(const std::vector<wire::NodeRecord>& records) {
     constexpr std::size_t most_named = 8;
     return Error{
         ErrorKind::config, ipv6.size() < ipv4.size() ? ipv6.front() : ipv4.front(),
-        fmt::format("{} {} at IPv4 addresses, and {} at IPv6's: launchers and NCCL need one family for all",
-                    first_names(ipv4, most_named), ipv4.size() == 1 ? "is" : "are",
-                    first_names(ipv6, most_named)),
+        fmt::format(
+            "{} {} at IPv4 addresses, and {} at IPv6 addresses: launchers and NCCL need one family for all",
+            first_names(ipv4, most_named), ipv4.size() == 1 ? "is" : "are", first_names(ipv6, most_named)),
         "give all hosts addresses of one family: `network: {subnet: …}` for all of them, or each host's "
         "`address`"};
 }

@@ -57,7 +57,7 @@ Error in_the_way(const LockRequest& request) {
     return {ErrorKind::conflict, request.where,
             "a container or volume named " + lock_name(request.cluster) +
                 " is in the way of the cluster's lock",
-            "it does not bear dockdist's labels: remove or rename it, or give the cluster another `name:`"};
+            "it does not have dockdist's labels: remove or rename it, or give the cluster another `name:`"};
 }
 
 // kind locked, or what the engine says when it is asked for the time; nothing: the lock is stale, or is to be

@@ -326,9 +326,10 @@ Task<Status> PlanExecutor::start_node(const StartNode& start, const CreateNode* 
                 co_return again->error();
             }
             id = created_[start.node] = **again;
-            reporter_.on({.kind = Event::Kind::note,
-                          .subject = start.node.str(),
-                          .text = "its engine gives no unlimited memlock: it has what that gives"});
+            reporter_.on(
+                {.kind = Event::Kind::note,
+                 .subject = start.node.str(),
+                 .text = "its engine does not allow unlimited memlock: it has what the engine allows"});
             started = co_await start_node_container(engine, id, joins_first, join);
         }
     }

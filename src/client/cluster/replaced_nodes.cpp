@@ -137,7 +137,7 @@ Task<Status> ReplacedNodes::bring_back(const Old& old, const std::string& attemp
         error.where = host_label(spec_.hosts[old.host]);
         error.message =
             "the old container of " + old.node.str() + " could not be brought back: " + error.message;
-        error.hint = "the next `dockdist up` takes it, or makes the node anew";
+        error.hint = "the next `dockdist up` uses it, or recreates the node";
         co_return error;
     }
     step.finished("the old container is back");

@@ -93,7 +93,7 @@ private:
         if (!co_await may_lose(planned.plan)) {
             co_return Errors{
                 {ErrorKind::conflict, "", "nothing was changed: files would be lost",
-                 "fetch them (`dockdist cp`), or have what is to stay on a mount (`container.mounts`)"}};
+                 "fetch them (`dockdist cp`), or keep what is to stay on a mount (`container.mounts`)"}};
         }
         result.changed = true;
         if (auto error = co_await lock()) {
@@ -182,8 +182,8 @@ private:
         const Plan plan{.joins = joins_as_it_was(spec_, observed_, plan_, left_out_.hosts())};
         auto joined = co_await executor_.join(plan, options_.ready_timeout);
         for (auto& error : joined.errors) {
-            error.message = "the nodes that were there could not be joined again: " + error.message;
-            error.hint = "run `dockdist up` with the file as it was";
+            error.message = "the existing nodes could not be joined again: " + error.message;
+            error.hint = "run `dockdist up` with the previous file";
         }
         co_return std::move(joined.errors);
     }

@@ -20,7 +20,7 @@ struct UpOptions {
     bool keep_going = false; // without the hosts that fail, as long as one is left; else as `min_nodes` says
     bool take_over = false;  // change a cluster of this name that somebody else made
     bool break_lock = false; // take the lock from whoever holds it
-    bool stop_jobs = false;  // end the jobs on nodes that are made anew or go
+    bool stop_jobs = false;  // end the jobs on nodes that are recreated or go
     std::string release{};   // of dockdist: "0.2.0"
     std::string origin{};    // USER@MACHINE:FILE
     std::string attempt{};   // unique to this call

@@ -61,7 +61,7 @@ private:
         if (owner->exit_code != 0 || place.user.empty() ||
             place.user.find_first_not_of("0123456789:") != std::string::npos) {
             co_return Error{ErrorKind::node, "",
-                            "its relay does not tell whose the folder is: " + printable(owner->err), ""};
+                            "its relay does not report who owns the folder: " + printable(owner->err), ""};
         }
         co_return ok;
     }
@@ -115,13 +115,14 @@ private:
             std::error_code error;
             if (std::filesystem::exists(data_.source, error) &&
                 !std::filesystem::is_directory(data_.source, error)) {
-                co_return Error{ErrorKind::usage, "", printable(data_.source) + " is no folder",
+                co_return Error{ErrorKind::usage, "", printable(data_.source) + " is not a folder",
                                 "`data` takes folders: put the file into one"};
             }
             auto tree = scan(data_.source, {.ignore_files = false, .exclude = data_.exclude});
             if (!tree && tree.error().kind == ErrorKind::usage) {
                 auto missing = tree.error();
-                missing.hint = "paths of `data` count from cluster.yaml's folder; of a host write HOST:/path";
+                missing.hint = "paths of `data` are relative to cluster.yaml's folder; for a path on a host "
+                               "write HOST:/path";
                 co_return missing;
             }
             co_return tree;

@@ -130,7 +130,7 @@ Task<Status> FileSender::read(Lane& lane) {
     if (!lane.done) {
         auto error =
             read ? Error{ErrorKind::node, "", "its relay ended: " + printable(lane.to.relay->lines().err()),
-                         "is the host up? run it again: it goes on where it was"}
+                         "is the host up? run it again: it resumes where it stopped"}
                  : read.error();
         fail(lane, std::move(error));
     }
@@ -158,7 +158,7 @@ Task<Status> FileSender::read_from(Lane& lane) {
 
 Status FileSender::take(Lane& lane, wire::RelayMessage message) {
     using Type = wire::RelayMessage::Type;
-    Error wrong{ErrorKind::protocol, "", "its relay said what is not its to say", ""};
+    Error wrong{ErrorKind::protocol, "", "its relay sent a message that is not allowed", ""};
     switch (message.type) {
     case Type::want:
         if (message.want.count == 0 || !knows(message.want.first) ||

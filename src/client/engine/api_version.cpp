@@ -34,7 +34,7 @@ Result<ApiVersion> agree_on_version(const HttpResponse& ping, bool of_user) {
     const auto& words = words_of(podman, of_user);
     if (ping.body.find("HTTP request to an HTTPS server") != std::string::npos ||
         ping.body.find("plain HTTP request was sent to HTTPS port") != std::string::npos) {
-        return Error{ErrorKind::protocol, "", "the engine speaks TLS, and was spoken to without",
+        return Error{ErrorKind::protocol, "", "the engine speaks TLS, but was contacted without it",
                      "give the host its `tls:` files (ca, cert, key); port 2376 is Docker's port for TLS, "
                      "2375 the one without"};
     }
@@ -56,14 +56,15 @@ Result<ApiVersion> agree_on_version(const HttpResponse& ping, bool of_user) {
         const auto message = decode_error_message(ping.body);
         return Error{
             ErrorKind::engine, "",
-            fmt::format("the engine is not well: /_ping answered with status {}: {}", ping.status, message),
-            fmt::format("look at what it says on that host ({})", words.log)};
+            fmt::format("the engine is unhealthy: /_ping answered with status {}: {}", ping.status, message),
+            fmt::format("look at its status and log on that host ({})", words.log)};
     }
     const auto version = parse_version(header);
     if (!version) {
         return Error{
             ErrorKind::protocol, "",
-            fmt::format("the engine's API version '{}' is no version", printable(header.substr(0, 40))), ""};
+            fmt::format("the engine's API version '{}' is not a version", printable(header.substr(0, 40))),
+            ""};
     }
     if (*version < oldest_api) {
         return Error{

@@ -43,25 +43,25 @@ constexpr auto known_messages = std::to_array<KnownMessage>({
                                        "set `cdi: true` where it has a CDI file, "
                                        "or write `gpus: none` for it, or `gpus: amd` where they are AMD's"},
     {"unresolvable cdi devices nvidia.com",
-     "`nvidia-ctk cdi list` on that host shows the names it has; write its CDI file anew where GPUs or "
+     "`nvidia-ctk cdi list` on that host shows the names it has; regenerate its CDI file where GPUs or "
      "their MIG instances have changed (nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml)"},
     {"unresolvable cdi devices",
      "that host has no CDI file (/etc/cdi, /var/run/cdi) with these names: its GPUs' toolkit writes it "
      "(NVIDIA: nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml; AMD: amd-ctk cdi generate "
      "--output=/etc/cdi/amd.json)"},
     {"cdi device injection failed",
-     "write the host's CDI file anew (nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml)"},
+     "regenerate the host's CDI file (nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml)"},
     {"nvidia-container-cli",
-     "the NVIDIA driver or toolkit on that host is not in order: does nvidia-smi work there?"},
+     "the NVIDIA driver or toolkit on that host does not work: does nvidia-smi work there?"},
     {"nvidia-caps-imex-channels",
      "that host has lost its IMEX channel (ls /dev/nvidia-caps-imex-channels): load the driver with "
-     "NVreg_CreateImexChannel0=1 again, or make the node anew with `dockdist down` and `dockdist up`, which "
+     "NVreg_CreateImexChannel0=1 again, or recreate the node with `dockdist down` and `dockdist up`, which "
      "does without it"},
     {"/dev/kfd",
-     "that host shows no GPU of AMD's: is its amdgpu driver loaded (ls /dev/kfd)? Else correct `gpus:`"},
-    {"libcuda.so.", "the host's CDI file is of another version of the driver: write it anew (nvidia-ctk cdi "
+     "that host shows no AMD GPU: is its amdgpu driver loaded (ls /dev/kfd)? Else correct `gpus:`"},
+    {"libcuda.so.", "the host's CDI file is for another version of the driver: regenerate it (nvidia-ctk cdi "
                     "generate --output=/etc/cdi/nvidia.yaml)"},
-    {"libnvidia-", "the host's CDI file is of another version of the driver: write it anew (nvidia-ctk cdi "
+    {"libnvidia-", "the host's CDI file is for another version of the driver: regenerate it (nvidia-ctk cdi "
                    "generate --output=/etc/cdi/nvidia.yaml)"},
     {"unknown or invalid runtime name",
      "that runtime is not set up on the host (docker info shows those that are)"},
@@ -77,7 +77,7 @@ constexpr auto known_messages = std::to_array<KnownMessage>({
     {"error setting ulimit", docker_limits, podman_limits},
     {"when user namespaces are enabled",
      "that engine remaps users (`userns-remap`): take that out of the host's /etc/docker/daemon.json and "
-     "restart Docker (images and containers of before are not seen then)"},
+     "restart Docker (existing images and containers are hidden then)"},
     {"relabeling of", // "SELinux relabeling of /etc is not allowed"
      "that folder is one of the system's (/etc, /home, /var and their like), whose label engines leave as it "
      "is: mount one below it, or leave `z` out of `container.mounts`"},
@@ -96,12 +96,12 @@ constexpr auto known_messages = std::to_array<KnownMessage>({
     {"no basic auth credentials", "log in to the registry (docker login)"},
     {"name unknown", "the registry has no such repository: check `image:`"},
     {"repository name not known", "the registry has no such repository: check `image:`"},
-    {"verification failed", "what arrived is not what its digest says: pull again; if it stays so, the "
-                            "registry or a proxy before it "
-                            "has it damaged"},
+    {"verification failed", "what arrived does not match its digest: pull again; if "
+                            "that does not help, the copy of the registry or "
+                            "of a proxy in front of it is damaged"},
     {"dial tcp: lookup", "that host cannot resolve the registry's name: check its DNS and network"},
-    {"unexpected eof", "the connection to the registry was cut in the middle: run the command again, layers "
-                       "that are complete stay"},
+    {"unexpected eof", "the connection to the registry was cut in the middle: run the command "
+                       "again, complete layers are kept"},
     {"connection reset by peer", "the connection to the registry was cut: run the command again"},
     {"server gave http response to https client",
      "that registry has no TLS: name it in `insecure-registries` of the host's /etc/docker/daemon.json",
@@ -117,7 +117,7 @@ constexpr auto known_messages = std::to_array<KnownMessage>({
     {"client.timeout exceeded", "the registry does not answer that host: check its network and proxy"},
     {"too many requests", "the registry limits pulls: log in (docker login), or wait"},
     {"denied: requested access", "check the image's name, and log in to its registry (docker login)"},
-    {"no such image", "pull it on that host, or let dockdist do so (`image.pull: missing`)"},
+    {"no such image", "pull it on that host, or let dockdist do it (`image.pull: missing`)"},
     {"no such host", "that host cannot resolve the registry's name: check its DNS and network"},
     {"address already in use", "another program holds that port: choose another one in cluster.yaml"},
     {"port is already allocated", "another container holds that port: choose another one in cluster.yaml"},
@@ -129,14 +129,13 @@ constexpr auto known_messages = std::to_array<KnownMessage>({
     {"dockdist-init\": permission denied", no_programs, no_programs_podman},
     {"unable to create manifests file",
      "that engine (containerd's store, the default of Docker 29) has the image unpacked, but not its layers "
-     "as they "
-     "came, so that it cannot hand them on: `docker pull` it there again, or name another host in "
+     "as they arrived, so that it cannot pass them on: `docker pull` it there again, or name another host in "
      "`image.from`"},
     {"rejected by policy",
-     "what that host takes images from, its /etc/containers/policy.json says: add the registry there, or "
-     "have whoever runs it do so"},
-    {"policy.json", "Podman on that host takes no image without an /etc/containers/policy.json: its package "
-                    "containers-common brings one"},
+     "/etc/containers/policy.json on that host says which registries it accepts: add this one there, "
+     "or ask the host's administrator to"},
+    {"policy.json", "Podman on that host accepts no image without an /etc/containers/policy.json: "
+                    "the package containers-common provides one"},
     {"permission denied",
      "the engine may not do that on its host (rootless Docker, SELinux, or the file's owner?)",
      "Podman may not do that on its host (rootless, SELinux, or the file's owner?)"},
@@ -152,13 +151,13 @@ constexpr std::string_view broken = " failed with error: AuthZPlugin.";
 std::string authorization_hint(std::string_view message, const std::string& request) {
     if (message.starts_with(denied_by)) {
         message.remove_prefix(denied_by.size());
-        return fmt::format("ask whoever runs that host to let its authorization plugin {} pass this call{}{}",
-                           printable(message.substr(0, message.find(':'))), request.empty() ? "" : ": ",
-                           request);
+        return fmt::format(
+            "ask the administrator of that host to let its authorization plugin {} pass this call{}{}",
+            printable(message.substr(0, message.find(':'))), request.empty() ? "" : ": ", request);
     }
     if (const auto end = message.find(broken); message.starts_with(plugin) && end != std::string_view::npos) {
         return fmt::format(
-            "tell whoever runs that host that its authorization plugin {} does not work: nothing "
+            "tell the administrator of that host that its authorization plugin {} does not work: nothing "
             "passes without it",
             printable(message.substr(plugin.size(), end - plugin.size())));
     }
@@ -192,11 +191,12 @@ Error engine_error(const HttpResponse& response, const AskedCall& call) {
     const auto& what = call.what;
     const int status = response.status;
     if (status >= 300 && status < 400 && status != 304) {
-        return {ErrorKind::protocol, "",
-                fmt::format(
-                    "{}: answered by a redirect ({} to '{}'), which no Docker engine does for a good request",
-                    what, status, printable(find_header(response.headers, "Location"))),
-                "check the host's address: a web server or a proxy may stand there"};
+        return {
+            ErrorKind::protocol, "",
+            fmt::format(
+                "{}: answered by a redirect ({} to '{}'), which no Docker engine does for a valid request",
+                what, status, printable(find_header(response.headers, "Location"))),
+            "check the host's address: a web server or a proxy may stand there"};
     }
     Error error;
     const auto message = decode_error_message(response.body);

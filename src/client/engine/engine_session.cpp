@@ -193,7 +193,7 @@ Task<Result<std::unique_ptr<HttpStream>>> EngineSession::accepted(Result<std::un
     HttpResponse answer{status, (*stream)->headers(), {}};
     auto body = co_await with_timeout(
         (*stream)->read_all(error_body_limit), endpoint.limits.call,
-        Error{ErrorKind::timeout, "", asked.what + ": the engine's answer did not come to its end", ""});
+        Error{ErrorKind::timeout, "", asked.what + ": the engine's answer was incomplete", ""});
     if (body) {
         answer.body = std::move(*body);
     }

@@ -325,7 +325,7 @@ Result<BuildMessage> decode_build_message(std::string_view line) {
     if (!message.error.empty()) {
         const auto end = message.error.find_last_not_of(" \r\n");
         message.error = printable(message.error.substr(0, end == std::string::npos ? 0 : end + 1));
-        message.error = message.error.empty() ? "it failed without a word" : message.error;
+        message.error = message.error.empty() ? "it failed without a message" : message.error;
         if (detail.find("code") != nullptr) {
             message.exit_code = to_int(detail.integer("code"));
         }

@@ -26,7 +26,7 @@ void StdioFrames::feed(std::string_view bytes) {
 }
 
 Result<std::optional<ExecStream::Chunk>> StdioFrames::next() {
-    Error no_frame{ErrorKind::protocol, "", "the engine's output stream is not framed as it should be", ""};
+    Error no_frame{ErrorKind::protocol, "", "the engine's output stream is not framed correctly", ""};
     if (failed_) {
         return no_frame;
     }

@@ -231,7 +231,7 @@ Result<Exported> export_slurm(ExportJob job, const SlurmOptions& options) {
     });
     for (const auto& option : options.sbatch) {
         if (option.find('\n') != std::string::npos) {
-            return Error{ErrorKind::usage, "--sbatch", "a line break cannot stand in a line of options",
+            return Error{ErrorKind::usage, "--sbatch", "a line of options cannot contain a line break",
                          "leave it out: " + printable(option)};
         }
     }

@@ -37,15 +37,15 @@ void add_mounts(const ExportJob& job, SlurmStep& step) {
                          const std::string& flags) {
         if (!fits_list(source) || !fits_list(target)) {
             step.warnings.push_back(left_out("`" + key + "`",
-                                             "a path with a comma or a colon cannot be said to pyxis, and is "
-                                             "left out: " +
+                                             "a path with a comma or a colon cannot be passed "
+                                             "to pyxis, and is left out: " +
                                                  printable(source) + ", " + printable(target),
                                              "give it another name, or a link"));
             return;
         }
         if ((source + target).find(' ') != std::string::npos) {
             step.warnings.push_back(left_out(
-                "`" + key + "`", "pyxis knows blanks in a path from version 0.24 on: " + printable(source),
+                "`" + key + "`", "pyxis supports spaces in a path from version 0.24 on: " + printable(source),
                 "where the mount fails: another name, or a link"));
         }
         list += (list.empty() ? "" : ",") + source + ":" + target + flags;
@@ -110,7 +110,7 @@ Result<SlurmStep> container_step(const ExportJob& job, const SlurmOptions& optio
     }
     SlurmStep step{.mapped = {"container.entrypoint", "sync"}};
     if (ref.find("@sha256:") != std::string::npos) {
-        step.warnings.push_back(left_out("`image`", "enroot knows digests from version 4 on",
+        step.warnings.push_back(left_out("`image`", "enroot supports digests from version 4 on",
                                          "where the import fails: --image REPOSITORY:TAG"));
     }
     step.options.push_back("--container-image=" + enroot_image(ref));

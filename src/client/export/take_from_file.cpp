@@ -57,7 +57,7 @@ Status check_image(const std::string& ref) {
     if (!ref.starts_with("sha256:")) {
         return ok;
     }
-    return Error{ErrorKind::config, "`image`", "an image's id is no name that a registry knows",
+    return Error{ErrorKind::config, "`image`", "an image's id is not a name that a registry knows",
                  "write its REPOSITORY:TAG"};
 }
 

@@ -81,9 +81,9 @@ std::vector<Asked> asked_keys(const ClusterSpec& spec) {
         spec.network.rdma == NetworkSpec::Rdma::off ? "--env NCCL_IB_DISABLE=1 does what `off` does"
                                                     : "--env NCCL_NET=IB keeps NCCL from going over TCP");
     add(asked, !spec.sync.empty(), "sync",
-        "the code is to be in the image, or on a file system of all nodes");
+        "the code has to be in the image, or on a file system of all nodes");
     add(asked, !spec.setup.empty(), "setup", "do it in the image");
-    add(asked, !spec.data.empty(), "data", "the data is to be where the nodes see it");
+    add(asked, !spec.data.empty(), "data", "the data has to be where the nodes see it");
     add(asked, !spec.collect.empty(), "collect", "write results to a file system that you see");
     add(asked, spec.min_nodes > 0, "min_nodes", "every restart has all nodes");
     add(asked, spec.spares > 0, "spares", "the scheduler replaces nodes that fail");
@@ -120,7 +120,7 @@ Errors unmapped(const ExportJob& job, const std::string& engine, const std::set<
     if (job.mig) {
         warnings.push_back(
             {ErrorKind::config, "`hosts.gpus`",
-             fmt::format("{} is asked for whole GPUs, as many as the file has instances of MIG's", engine),
+             fmt::format("{} is asked for whole GPUs, as many as the file has MIG instances", engine),
              "where its nodes have such: --sbatch=--gpus-per-node=1g.10gb:2, or the resource "
              "nvidia.com/mig-1g.10gb in the manifest"});
     }

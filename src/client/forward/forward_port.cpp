@@ -58,7 +58,7 @@ Result<ForwardPort> parse_forward_port(std::string_view text, const std::string&
         return ForwardPort{.local = *local, .target = std::move(*target)};
     }
     return Error{
-        ErrorKind::usage, option, "`" + printable(text) + "` is no port to forward",
+        ErrorKind::usage, option, "`" + printable(text) + "` is not a port to forward",
         "write 8888, or 8080:8888 (here : there), 8080:HOST:5432 for what the node reaches, 0:8888 for any "
         "free port here"};
 }
@@ -93,8 +93,9 @@ std::string failure_text(const wire::TunnelFailure& failure, const wire::TunnelT
         return fmt::format("{} does not know the name {}: {}", node, host, words);
     case Kind::timeout:
         return target.host.empty()
-                   ? fmt::format("what listens on port {} of {}'s loopback takes no connections: it may hang",
-                                 target.port, node)
+                   ? fmt::format(
+                         "what listens on port {} of {}'s loopback accepts no connections: it may hang",
+                         target.port, node)
                    : fmt::format("{} port {} does not answer {}: a firewall may drop it", host, target.port,
                                  node);
     case Kind::unreachable:

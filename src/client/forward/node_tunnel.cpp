@@ -11,8 +11,8 @@ namespace {
 
 Error node_tunnel_ended(std::string_view complaint) {
     if (complaint.starts_with(layout::init_usage)) {
-        return {ErrorKind::protocol, "", "the node was made by a dockdist that cannot forward",
-                "`dockdist up` makes it anew"};
+        return {ErrorKind::protocol, "", "the node was created by a dockdist that could not forward ports",
+                "`dockdist up` recreates it"};
     }
     const auto line = printable(complaint.substr(0, complaint.find('\n')));
     return {ErrorKind::node, "", "the tunnel's end in the node is gone" + (line.empty() ? "" : ": " + line),

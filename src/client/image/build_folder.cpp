@@ -29,7 +29,7 @@ public:
     Status read_list(const std::atomic<bool>& stop) {
         return walk_context(context_, [this, &stop](const ContextEntry& found) -> Status {
             if (stop) {
-                return Error{ErrorKind::interrupted, "", "the reading of the build's folder was ended", ""};
+                return Error{ErrorKind::interrupted, "", "the reading of the build's folder was stopped", ""};
             }
             list_.push_back({.name = found.name,
                              .mode = found.status.st_mode,

@@ -221,7 +221,7 @@ Task<Status> build_in_step(ContainerEngine& engine, const std::string& host, Ima
     }
     reporter.on(warning_event(
         {.where = host,
-         .message = fmt::format("{}; {} builds it instead, which knows neither RUN --mount nor heredocs",
+         .message = fmt::format("{}; {} builds it instead, which supports neither RUN --mount nor heredocs",
                                 built.error().message, name_of(*other)),
          .hint = built.error().hint}));
     co_return co_await build_with(*other, engine, host, std::move(image), std::move(surroundings), step,

@@ -33,7 +33,7 @@ Result<std::string> check_dockerfile(const std::string& folder, const std::strin
     if (error || !fs::is_regular_file(real, error)) {
         const bool absent = !fs::exists(fs::symlink_status(path, error));
         return Error{ErrorKind::config, printable(path.string()),
-                     absent ? "there is no Dockerfile of that name" : "is no file that can be read",
+                     absent ? "there is no Dockerfile of that name" : "is not a file that can be read",
                      "a build needs a Dockerfile: write one there, or name the one that is meant"};
     }
     const auto root = fs::canonical(folder, error);
@@ -84,7 +84,8 @@ Result<ContextFolder> open_context(const std::string& folder, std::string_view d
     Fd root(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!root.open() && (errno == ENOENT || errno == ENOTDIR)) {
         return Error{ErrorKind::config, printable(folder),
-                     errno == ENOENT ? "there is no such folder to build from" : "is no folder to build from",
+                     errno == ENOENT ? "there is no such folder to build from"
+                                     : "is not a folder to build from",
                      "name the folder that holds the Dockerfile"};
     }
     if (!root.open()) {
@@ -93,9 +94,10 @@ Result<ContextFolder> open_context(const std::string& folder, std::string_view d
     ContextFolder context{
         .root = Folder(std::move(root)), .path = folder, .dockerfile = name_below(dockerfile)};
     if (context.dockerfile.empty()) {
-        return Error{ErrorKind::config, printable(folder),
-                     fmt::format("the Dockerfile '{}' is no name below that folder", printable(dockerfile)),
-                     "put it into the folder: the engine sees nothing else"};
+        return Error{
+            ErrorKind::config, printable(folder),
+            fmt::format("the Dockerfile '{}' is not a name below that folder", printable(dockerfile)),
+            "put it into the folder: the engine sees nothing else"};
     }
     const auto real = check_dockerfile(folder, context.dockerfile);
     if (!real) {

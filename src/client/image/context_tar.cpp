@@ -115,7 +115,7 @@ private:
     Status tell() {
         told_ = size_;
         if (on_progress_ && !on_progress_(size_)) {
-            return Error{ErrorKind::interrupted, "", "the packing of the build's files was ended", ""};
+            return Error{ErrorKind::interrupted, "", "the packing of the build's files was stopped", ""};
         }
         return ok;
     }

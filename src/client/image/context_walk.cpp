@@ -119,7 +119,7 @@ Status walk_context(ContextFolder& context, const std::function<Status(const Con
 
 Error unreadable_for_build(const std::string& path, int number) {
     if (number == ENOENT) {
-        return {ErrorKind::config, printable(path), "is gone since the build began",
+        return {ErrorKind::config, printable(path), "is gone since the build started",
                 "run the command again while nothing changes that folder, or leave it out by a line in "
                 ".dockerignore"};
     }

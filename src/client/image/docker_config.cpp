@@ -16,7 +16,7 @@ namespace {
 
 Error malformed(std::string what) {
     return {ErrorKind::config, "", std::move(what),
-            "log in anew with `docker login`, which writes the file again"};
+            "log in again with `docker login`, which writes the file again"};
 }
 
 std::string text_of(const nlohmann::json& object, const char* name) {

@@ -142,9 +142,9 @@ Result<DockerIgnore> DockerIgnore::parse(std::string_view text, const std::strin
         if (lone || !parse_pattern(characters(path), rule)) {
             return Error{
                 ErrorKind::config, fmt::format("{}:{}", file, number),
-                fmt::format("'{}' is no pattern", printable(whole)),
+                fmt::format("'{}' is not a pattern", printable(whole)),
                 lone ? "write the name of what is to be sent after the '!'"
-                     : "close each '[' by a ']', and write \\ before a character that is meant itself"};
+                     : "close each '[' by a ']', and write \\ before a character that is meant literally"};
         }
         if (!rule.parts.empty() && path != "/") { // Docker takes "." and "/" for nothing
             rules.rules_.push_back(std::move(rule));

@@ -76,7 +76,7 @@ Task<Status> ImageRelay::serve() {
         }
         const auto message = wire::parse_relay_message(**line);
         if (!message || message->type != wire::RelayMessage::Type::want) {
-            co_return Error{ErrorKind::protocol, "", "the relay said something else than what it wants", ""};
+            co_return Error{ErrorKind::protocol, "", "the relay said something other than what it wants", ""};
         }
         giving_ = true;
         const auto given = co_await give(message->want);
@@ -172,7 +172,7 @@ Error ImageRelay::why_not(const ImageRef& ref, Error error) {
     if (error.message.find("invalid tar header") != std::string::npos &&
         std::ranges::any_of(spool_->image().layers, is_zstd)) {
         error.hint =
-            "the image's layers are packed with zstd, which Docker takes from version 23 on: update that "
+            "the image's layers are packed with zstd, which Docker supports from version 23 on: update that "
             "engine, or make the image with gzip";
     }
     return error;

@@ -138,11 +138,12 @@ Status ImageSpool::finish(const ImageRef& ref, Files files) {
     const auto read = [&](const std::string& name) -> Result<std::string> {
         const auto found = files.find(name);
         if (found != files.end() && found->second.size > largest_description) {
-            return Error{ErrorKind::protocol, "",
-                         fmt::format("what the engine gave as {} is no image: its {} has {}, more than {}",
-                                     ref.str(), printable(name), format_size(Bytes{found->second.size}),
-                                     format_size(Bytes{largest_description})),
-                         ""};
+            return Error{
+                ErrorKind::protocol, "",
+                fmt::format("what the engine gave as {} is not an image: its {} has {}, more than {}",
+                            ref.str(), printable(name), format_size(Bytes{found->second.size}),
+                            format_size(Bytes{largest_description})),
+                ""};
         }
         std::ifstream file(found == files.end() ? std::string() : found->second.path, std::ios::binary);
         return std::string(std::istreambuf_iterator<char>(file), {});

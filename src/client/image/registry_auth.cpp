@@ -69,7 +69,7 @@ Task<Result<std::optional<RegistryLogin>>> ask_helper(boost::asio::any_io_execut
         error.where = program;
         if (error.kind == ErrorKind::not_found) {
             error.message = "this program is not there, and " + file + " names it";
-            error.hint = "install it, or take it out of `credsStore` and `credHelpers` and log in anew";
+            error.hint = "install it, or take it out of `credsStore` and `credHelpers` and log in again";
         } else if (error.kind == ErrorKind::timeout) {
             error.hint = "does it wait for something to be unlocked? `echo " + server + " | " + program +
                          " get` shows it";
@@ -85,7 +85,7 @@ Task<Result<std::optional<RegistryLogin>>> ask_helper(boost::asio::any_io_execut
         co_return Error{ErrorKind::engine, program,
                         fmt::format("exited with {}: {}", answer->exit_code,
                                     printable(said.substr(0, std::min(said.find('\n'), std::size_t{300})))),
-                        "log in anew with `docker login " + registry_of_key(server) + "`"};
+                        "log in again with `docker login " + registry_of_key(server) + "`"};
     }
     const auto login = parse_helper_answer(answer->output);
     if (!login) {
@@ -141,8 +141,8 @@ std::string refused_login_hint(const std::string& message, const RegistryAuth& a
         return "";
     }
     if (!auth.problem.empty()) {
-        return fmt::format("it was asked without a login for {}, as there was none to be had: {}",
-                           auth.registry, auth.problem);
+        return fmt::format("it was asked without a login for {}, as there was none: {}", auth.registry,
+                           auth.problem);
     }
     return auth.header.empty()
                ? fmt::format("{} has no login for {}: `{}` on this machine, or check the image's name",

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t most_layers = 1000; // what overlayfs can stack at most is half of that
 
 Error malformed_archive(const std::string& message) {
-    return {ErrorKind::protocol, "", "what the engine gave as an image is none: " + message, ""};
+    return {ErrorKind::protocol, "", "what the engine gave as an image is not one: " + message, ""};
 }
 
 } // namespace
@@ -43,8 +43,8 @@ Result<SaveManifest> parse_save_manifest(std::string_view json) {
 Status check_name(std::string_view name, const SavedBlob& blob) {
     constexpr std::string_view blobs = "blobs/sha256/";
     if (name.starts_with(blobs) && blob.digest != fmt::format("sha256:{}", name.substr(blobs.size()))) {
-        auto error = malformed_archive(printable(name) + " in it is not what its name says");
-        error.hint = "is that engine's disk well? pull or build the image there again";
+        auto error = malformed_archive(printable(name) + " in it does not match its name");
+        error.hint = "is that engine's disk healthy? pull or build the image there again";
         return error;
     }
     return ok;
@@ -68,7 +68,7 @@ Status check_layers(const SavedImage& image, std::string_view config) {
         const auto& id = (*ids)[i];
         const auto& layer = image.layers[i];
         if (!id.is_string() || (!layer.gzip && !layer.zstd && id.get<std::string>() != layer.digest)) {
-            return malformed_archive("a layer is not what its configuration says");
+            return malformed_archive("a layer does not match its configuration");
         }
     }
     return ok;

@@ -64,9 +64,8 @@ private:
                     fmt::format(" (the image has about {})", format_size(setting_.source.image.size));
             }
             if (error.message.find("no manifest found for platform") != std::string::npos) {
-                error.hint =
-                    "that engine gives nothing away but what is for its own machine: build or pull the "
-                    "image there for that, or let hosts pull it from a registry";
+                error.hint = "that engine only hands out what is for its own machine: build or pull the "
+                             "image there for that, or let hosts pull it from a registry";
             }
             step.failed(error.message);
             co_return error;

@@ -106,7 +106,7 @@ Result<std::map<std::string, SavedBlob>> take_tar_apart(int from, const std::fil
         const char* name = ::archive_entry_pathname(entry);
         if (++entries > most_entries) {
             return Error{ErrorKind::protocol, "",
-                         fmt::format("what the engine gave as an image is none: it has more than {} files",
+                         fmt::format("what the engine gave as an image is not one: it has more than {} files",
                                      most_entries),
                          ""};
         }
@@ -124,7 +124,7 @@ Result<std::map<std::string, SavedBlob>> take_tar_apart(int from, const std::fil
             }
             if (!*blob) {
                 return Error{ErrorKind::protocol, "",
-                             fmt::format("what the engine gave as an image is none: {} in it has holes",
+                             fmt::format("what the engine gave as an image is not one: {} in it has holes",
                                          printable(name)),
                              "`docker save` writes no such file"};
             }

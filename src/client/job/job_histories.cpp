@@ -34,7 +34,7 @@ Task<Result<std::optional<wire::JobHistory>>> ask_history(ContainerEngine& engin
     if (answer->exit_code != 0) {
         co_return Error{ErrorKind::node, "",
                         "it does not tell its history of the job: " + printable(answer->err),
-                        "a node of an earlier dockdist keeps none: `dockdist up` makes it anew"};
+                        "a node of an older dockdist keeps none: `dockdist up` recreates it"};
     }
     if (answer->out.empty()) {
         co_return std::optional<wire::JobHistory>();

@@ -65,7 +65,7 @@ Task<Result<std::vector<wire::JobSummary>>> ask(ContainerEngine& engine, Contain
         if (auto job = wire::parse_job_summary(line)) {
             if (jobs.size() == most_jobs) {
                 co_return Error{ErrorKind::protocol, "",
-                                fmt::format("it tells of more than {} jobs", most_jobs),
+                                fmt::format("it reports more than {} jobs", most_jobs),
                                 "look into " + std::string(layout::jobs) + " there: each folder is a job's"};
             }
             jobs.push_back(std::move(*job));

@@ -40,9 +40,9 @@ std::pair<int, std::string> result_words(const NodeOutcome& node) {
                    (more == 0 ? "" : fmt::format(", and {} more rank{} failed", more, more == 1 ? "" : "s"))};
     }
     if (result.stopped) {
-        return {3, result.reason == "timeout" ? "ended because its time was over"
-                   : result.reason == "lease" ? "ended because nobody held the job any more"
-                                              : "ended as it was told"};
+        return {3, result.reason == "timeout" ? "timed out and was stopped"
+                   : result.reason == "lease" ? "stopped because no client held its lease any more"
+                                              : "stopped on request"};
     }
     if (result.code != 0) {
         return {0, failure_text({.code = result.code, .signal = result.signal})};

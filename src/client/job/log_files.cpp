@@ -26,7 +26,7 @@ Result<LogFiles> LogFiles::create(const std::string& folder, const JobId& job) {
     std::error_code error;
     std::filesystem::create_directories(folder, error);
     if (!error && !std::filesystem::create_directory(path, error) && !error) {
-        return Error{ErrorKind::conflict, printable(path.string()), "the folder is there already",
+        return Error{ErrorKind::conflict, printable(path.string()), "the folder already exists",
                      "remove it, or name another one with --log-dir"};
     }
     if (error) {

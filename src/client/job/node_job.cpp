@@ -116,7 +116,7 @@ Task<Result<wire::LaunchFacts>> NodeJob::read_facts() {
                                     opening_.ports, opening_.questions.size(), event->facts.ports.size(),
                                     event->facts.answers.size()),
                         "its dockdist-init is of another version, or somebody has replaced it: `dockdist up` "
-                        "shows what is to be renewed"};
+                        "shows what has to be recreated"};
                 }
                 co_return std::move(event->facts);
             }
@@ -246,7 +246,7 @@ Task<Result<ExecStream::Chunk>> NodeJob::read_chunk(ExecStream& stream) {
         if (std::chrono::steady_clock::now() >= give_up_at_) {
             given_up_ = true;
             co_return Error{ErrorKind::timeout, "",
-                            "it was told to end its part, and has not said that it did",
+                            "it was told to end its part, and has not confirmed that it did",
                             "`dockdist jobs` shows whether it still runs; `dockdist stop` ends it"};
         }
         auto chunk = co_await with_timeout(stream.read(), handlers_.silence / 2, quiet);

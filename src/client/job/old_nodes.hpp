@@ -1,4 +1,4 @@
-// GPUs that no board knows of (shared/gpu/board.hpp): those of jobs in nodes that an earlier dockdist made.
+// GPUs that no board knows of (shared/gpu/board.hpp): those of jobs in nodes that an older dockdist created.
 #pragma once
 
 #include "client/observe/observe.hpp"

@@ -85,7 +85,7 @@ struct OpenedJob {
     // Of open_any: until wait_for_gpus the parts are those that the job may get.
     Choice choice{};
     Errors left_out{}; // why nodes are none of them
-    bool looks = true; // else a node of an earlier dockdist cannot say how it stands, and nobody can choose
+    bool looks = true; // else a node of an older dockdist cannot say how it stands, and nobody can choose
 };
 
 // Free ports, of the first node or of each.

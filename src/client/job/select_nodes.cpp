@@ -103,8 +103,8 @@ private:
         seats.count = counted ? count_before_group(word).value_or(0) : seats.among.size();
         if (seats.count > seats.among.size()) {
             return Error{ErrorKind::node, words.option,
-                         fmt::format("{} nodes of {} were asked for, and {} can be had", seats.count,
-                                     own.text, seats.among.size()),
+                         fmt::format("{} nodes of {} were asked for; {} available", seats.count, own.text,
+                                     seats.among.size()),
                          "ask for less, or run `dockdist up` for those that are not ready"};
         }
         seats_[place] = std::move(seats);
@@ -234,7 +234,7 @@ Result<NodeChoice> choose_nodes(const ClusterSpec& spec, const std::vector<Ready
         }
     }
     if (chosen->nodes.empty()) {
-        return Error{ErrorKind::usage, "--exclude", "no node is left", "exclude less"};
+        return Error{ErrorKind::usage, "--exclude", "no node is left", "exclude fewer nodes"};
     }
     std::size_t all = 0;
     for (const auto& seats : chosen->choice.seats) {

@@ -31,7 +31,7 @@ ExecConfig gpus_command(std::int64_t in_use_mib) {
 Error does_not_say(const std::string& said) {
     return {ErrorKind::node, "",
             "the node does not say which GPUs it has" + (said.empty() ? "" : ": " + printable(said)),
-            "see `dockdist status`; a node of an earlier dockdist is made anew by `dockdist up`"};
+            "see `dockdist status`; a node of an older dockdist is recreated by `dockdist up`"};
 }
 
 // Two round trips: what it ends with is of no interest.

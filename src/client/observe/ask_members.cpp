@@ -31,8 +31,9 @@ Task<std::vector<wire::NodeRecord>> ask_members(const Engines& engines, std::vec
     nodes.resize(std::min(nodes.size(), most_asked));
     std::vector<Task<Result<CommandResult>>> tasks;
     for (const auto& node : nodes) {
-        tasks.push_back(with_timeout(ask(*engines[node.host], node.id), answer_limit,
-                                     Error{ErrorKind::timeout, "", "it does not say whom it knows", ""}));
+        tasks.push_back(
+            with_timeout(ask(*engines[node.host], node.id), answer_limit,
+                         Error{ErrorKind::timeout, "", "it does not say which members it knows", ""}));
     }
     std::vector<wire::NodeRecord> known;
     for (const auto& answer : co_await run_all(std::move(tasks))) {

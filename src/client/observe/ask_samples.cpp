@@ -15,7 +15,7 @@ Task<Error> follow_samples(ContainerEngine& engine, const ReadyNode& node, int i
     FollowedLines followed{
         .command = {layout::init, "sample", "--interval", std::to_string(interval_ms)},
         .at_end = {ErrorKind::node, "", "the node does not say how busy it is",
-                   "see `dockdist status`; a node of an earlier dockdist is made anew by `dockdist up`"},
+                   "see `dockdist status`; a node of an older dockdist is recreated by `dockdist up`"},
         .longest_silence = patience + 3 * std::chrono::milliseconds(interval_ms)};
     followed.hear = [&](std::string_view line) -> Status {
         auto sample = reader.hear(line);

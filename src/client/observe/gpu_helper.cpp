@@ -98,7 +98,7 @@ public:
         const auto parts = parts_on(spec_, asked_.toolkits, seen);
         if (!parts) {
             co_return Error{ErrorKind::not_found, host_label(spec_.hosts[host]),
-                            "no node of dockdist's is on this host, nor what it takes to look at its GPUs",
+                            "there is no dockdist node on this host, nor what is needed to look at its GPUs",
                             "`dockdist up` brings the image and the toolkit"};
         }
         const auto board = co_await engine_.inspect_volume(labels::gpu_volume);
@@ -171,8 +171,8 @@ Task<Result<wire::GpuReport>> start_and_hear(ContainerEngine& engine, ContainerI
     std::string err;
     const auto said = co_await with_timeout(
         said_by(engine, helper, err), helper_limit,
-        Error{ErrorKind::timeout, "", "the host's GPUs are not told within " + format_duration(helper_limit),
-              try_smi});
+        Error{ErrorKind::timeout, "",
+              "the host did not report its GPUs within " + format_duration(helper_limit), try_smi});
     if (!said) {
         co_return said.error();
     }

@@ -180,7 +180,7 @@ Result<std::string> LoginFiles::public_key() const {
     return is_ed25519_key(key)
                ? Result<std::string>(std::move(key))
                : Error{ErrorKind::internal, (folder_ / "id_ed25519.pub").string(),
-                       "it is no ssh-ed25519 public key", "`dockdist ssh-config --remove`, then again"};
+                       "it is not an ssh-ed25519 public key", "`dockdist ssh-config --remove`, then again"};
 }
 
 Result<std::string> LoginFiles::make_key() const {
@@ -246,8 +246,8 @@ Status LoginFiles::install(const std::string& text) const {
                 return Error{ErrorKind::conflict, name,
                              "another cluster's entries have this name (" +
                                  printable(whose.substr(0, whose.find('\n'))) + ")",
-                             "give these another one: `dockdist ssh-config --install --as NAME`; where that "
-                             "cluster is no more, remove " +
+                             "give these another one: `dockdist ssh-config --install --as NAME`; if that "
+                             "cluster no longer exists, remove " +
                                  printable(other.string()) +
                                  (key_place.empty() ? "" : " and " + printable(key_place.string()))};
             }

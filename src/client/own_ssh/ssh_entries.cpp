@@ -122,8 +122,8 @@ Result<EntriesText> ssh_entries(const SshEntries& entries) {
     for (const auto& node : entries.nodes) {
         if (!is_plain_name(node.node) || !is_account_name(node.user) || !is_ed25519_key(node.host_key)) {
             made.refused.push_back({ErrorKind::protocol, printable(node.node),
-                                    "the node tells a user or a host key that is none",
-                                    "`dockdist up` makes its record anew"});
+                                    "the node reports an invalid user or host key",
+                                    "`dockdist up` rewrites its record"});
             continue;
         }
         made.nodes.push_back(node);
@@ -192,8 +192,8 @@ std::vector<std::string> entry_names(std::string_view text) {
 Result<std::string> with_host_key(std::string_view known_hosts, const std::string& node,
                                   const std::string& host_key) {
     if (!is_plain_name(node) || !is_ed25519_key(host_key)) {
-        return Error{ErrorKind::protocol, printable(node), "the node tells a host key that is none",
-                     "`dockdist up` makes its record anew"};
+        return Error{ErrorKind::protocol, printable(node), "the node reports an invalid host key",
+                     "`dockdist up` rewrites its record"};
     }
     const auto wanted = node + " " + host_key;
     std::string text;

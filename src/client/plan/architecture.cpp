@@ -53,14 +53,14 @@ std::optional<EngineRemark> judge_architecture(const ImageSpec& image, const Obs
         return EngineRemark{
             other_architecture(*host.image, host.engine),
             fmt::format("pull an image of the host's architecture there; or, if the host runs such programs "
-                        "(binfmt, QEMU), say it by `image.platform: linux/{}`",
+                        "(binfmt, QEMU), say so with `image.platform: linux/{}`",
                         printable(host.image->architecture))};
     }
     const auto architecture = container_architecture(image, host);
     if (toolkits.of(architecture) == nullptr) {
         return EngineRemark{
             fmt::format("containers there run as {}, for which this dockdist has no toolkit",
-                        architecture.empty() ? "nobody knows what" : printable(architecture)),
+                        architecture.empty() ? "an unknown architecture" : printable(architecture)),
             fmt::format("it has {}: leave the host out, or name an image of such an architecture with "
                         "`image.platform`",
                         toolkits.architectures())};

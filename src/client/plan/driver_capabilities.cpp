@@ -74,7 +74,7 @@ std::optional<EngineRemark> judge_capabilities(const ClusterSpec& spec, const Ho
                             fmt::format("write `{}: {},{}`, or remove it", driver_capabilities_variable,
                                         printable(*said), lacks)};
     }
-    return EngineRemark{fmt::format("the image asks for {} alone; its nodes get {} as well", line, lacks),
+    return EngineRemark{fmt::format("the image only asks for {}; its nodes get {} as well", line, lacks),
                         fmt::format("nothing needs to be done; the image may say {},{}", line, lacks)};
 }
 

@@ -12,7 +12,7 @@ namespace {
 struct Ending {
     NodeName node{};
     ContainerState state{};
-    std::string what{}; // "node-1 would be made anew: the image changed"
+    std::string what{}; // "node-1 would be recreated: the image changed"
 };
 
 // The nodes that go and may have work on them.
@@ -35,7 +35,7 @@ std::map<ContainerId, Ending> ending_nodes(const ObservedCluster& observed, cons
             plan.creates, [&](const CreateNode& one) { return one.node.name == node->node; });
         ending[node->id] = {node->node, node->state,
                             fmt::format("{} would be {}: {}", node->node.str(),
-                                        anew ? "made anew" : "removed", removal.cause)};
+                                        anew ? "recreated" : "removed", removal.cause)};
     }
     return ending;
 }
@@ -108,8 +108,9 @@ void warn_of_moves(const ObservedCluster& observed, PlanResult& result) {
         if (part != job.parts.end()) {
             result.warnings.push_back(
                 {ErrorKind::conflict, job.job.str(),
-                 fmt::format("{}: it goes on over the addresses that it began with, though {} gets another",
-                             to_text(job), part->node.str()),
+                 fmt::format(
+                     "{}: it keeps using the addresses that it started with, though {} gets another one",
+                     to_text(job), part->node.str()),
                  "keep the old network up until it is over; what starts from now on uses the new one"});
         }
     }

@@ -147,7 +147,8 @@ EngineRemark no_gpus(const HostSpec& host, const EngineInfo& engine, const Engin
                             engine.rootless ? "~/.config/docker/daemon.json" : "/etc/docker/daemon.json",
                             without_cdi(host))};
     }
-    return {name + " knows no CDI names", "upgrade Docker on that host to 25 or newer, " + without_cdi(host)};
+    return {name + " does not support CDI names",
+            "upgrade Docker on that host to 25 or newer, " + without_cdi(host)};
 }
 
 // What the engine knows of the names that a host's nodes ask for: those that it lacks.
@@ -171,7 +172,7 @@ std::optional<EngineRemark> unknown_names(const HostSpec& host, const EngineInfo
     std::ranges::transform(known, std::back_inserter(there), printable);
     return EngineRemark{
         fmt::format("the host has no CDI device {}; it has {}", unknown, first_names(there, most)),
-        "name one of these, or write the host's CDI file anew (nvidia-ctk cdi generate "
+        "name one of these, or regenerate the host's CDI file (nvidia-ctk cdi generate "
         "--output=/etc/cdi/nvidia.yaml)"};
 }
 
@@ -271,9 +272,8 @@ EngineVerdict judge_engine(const ClusterSpec& spec, const HostSpec& host, const 
         }
     }
     if (std::ranges::any_of(host.gpus.devices, is_of_amd) && !asks_for_amd(host.gpus)) {
-        verdict.warnings.push_back(
-            {"`gpus` names GPUs of AMD's beside others: jobs are given the others alone",
-             "name those of one vendor"});
+        verdict.warnings.push_back({"`gpus` names GPUs of AMD beside others: jobs are only given the others",
+                                    "name those of one vendor"});
     }
     if (!spec.container.runtime.empty() && !able.runtimes) {
         verdict.errors.push_back(
@@ -282,10 +282,10 @@ EngineVerdict judge_engine(const ClusterSpec& spec, const HostSpec& host, const 
     }
     if (engine.remaps_users) {
         verdict.errors.push_back(
-            {name + " remaps users (`userns-remap`): it keeps the host's network, which every node needs, "
-                    "from the containers that are remapped",
-             "take `userns-remap` out of the host's /etc/docker/daemon.json and restart Docker (images and "
-             "containers of before are not seen then), or use rootless Podman there"});
+            {name + " remaps users (`userns-remap`): remapped containers cannot use the "
+                    "host's network, which every node needs",
+             "take `userns-remap` out of the host's /etc/docker/daemon.json and restart Docker (existing "
+             "images and containers are hidden then), or use rootless Podman there"});
     }
     const bool with_others = (is_desktop(engine) || !able.host_network) && has_other_engines(spec, host);
     if (is_desktop(engine) && with_others) {
@@ -309,13 +309,13 @@ EngineVerdict judge_engine(const ClusterSpec& spec, const HostSpec& host, const 
              "`container.ulimits.memlock`"});
     }
     if (!able.refuses_mounts && mounts_folders(spec.container)) {
-        verdict.warnings.push_back(
-            {name + " makes a folder of `container.mounts` that is missing on its host, where Docker refuses",
-             "see to it that the folders are there"});
+        verdict.warnings.push_back({name + " creates a folder of `container.mounts` that is missing on its "
+                                           "host, where Docker refuses to",
+                                    "make sure that the folders exist"});
     } else if (able.selinux && mounts_labelled(spec.container)) {
         verdict.warnings.push_back(
-            {name + " makes a folder of `container.mounts` with `z` or `Z` that is missing on its host",
-             "see to it that the folders are there"});
+            {name + " makes a folder of `container.mounts` with `z` or `Z` if it is missing on its host",
+             "make sure that the folders exist"});
     }
     const bool labelled = is_labelled(spec.container);
     if (const auto* mount = able.selinux && labelled ? contested_folder(spec, host) : nullptr) {
@@ -343,10 +343,10 @@ std::optional<EngineRemark> judge_access(const HostSpec& host) {
         return std::nullopt;
     }
     return EngineRemark{
-        "jobs share the host's network and reach its engine, which asks for no key: each can be "
-        "root on the host",
+        "jobs share the host's network and reach its engine, which requires no authentication: each "
+        "can become root on the host",
         "let it listen on a unix socket and reach it by ssh://, or give it TLS (`tls:`); else "
-        "run only jobs and images that are trusted wholly"};
+        "run only jobs and images that are fully trusted"};
 }
 
 } // namespace dockdist

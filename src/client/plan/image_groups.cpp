@@ -78,13 +78,14 @@ Error of_different_images(const ClusterSpec& spec, const std::vector<ImageGroup>
     for (const auto& group : groups) {
         who += (who.empty() ? "" : "; ") + to_text(group, names);
     }
-    return {ErrorKind::conflict, "image " + spec.image.ref.str(), "it is not the same on every host: " + who,
-            spec.image.ref.str().find('@') == std::string::npos
-                ? "bring one host's to all (`dockdist image push --from HOST`), let all pull it anew "
-                  "(`image: {ref: …, pull: always}`), or name it by its digest (REPOSITORY@sha256:…); "
-                  "`dockdist image ls` shows more"
-                : "remove the wrong one there (`docker rmi`, or `podman rmi`); `dockdist image ls` shows "
-                  "more"};
+    return {
+        ErrorKind::conflict, "image " + spec.image.ref.str(), "it is not the same on every host: " + who,
+        spec.image.ref.str().find('@') == std::string::npos
+            ? "bring one host's to all (`dockdist image push --from HOST`), let all pull "
+              "it again (`image: {ref: …, pull: always}`), or name it by its digest (REPOSITORY@sha256:…); "
+              "`dockdist image ls` shows more"
+            : "remove the wrong one there (`docker rmi`, or `podman rmi`); `dockdist image ls` shows "
+              "more"};
 }
 
 } // namespace dockdist

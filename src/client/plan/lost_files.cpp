@@ -80,12 +80,12 @@ LostFiles lost_files(const ContainerDiff& diff, const ComesAgain& comes_again) {
 
 std::string to_text(const LostFiles& lost) {
     if (!lost.unknown.empty()) {
-        return "what lies on no mount goes with it; the engine does not tell what that is: " +
+        return "files that are on no mount go with it; the engine does not say which: " +
                printable(lost.unknown);
     }
     return fmt::format("{} file{} on no mount {} with it, up to {}: {}{}", lost.files,
-                       lost.files == 1 ? "" : "s", lost.files == 1 ? "goes" : "go", format_size(lost.bytes),
-                       printable(fmt::format("{}", fmt::join(lost.some, ", "))),
+                       lost.files == 1 ? "" : "s", lost.files == 1 ? "is lost" : "are lost",
+                       format_size(lost.bytes), printable(fmt::format("{}", fmt::join(lost.some, ", "))),
                        lost.files > lost.some.size() ? ", …" : "");
 }
 

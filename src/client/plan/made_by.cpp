@@ -49,7 +49,7 @@ std::string other_words(const MadeBy& node) {
 
 std::string bring_to_this_version(const MadeBy& node) {
     const bool newer = node.wire > wire::version;
-    return fmt::format("{}`dockdist up` makes it anew with this version; until then {}",
+    return fmt::format("{}`dockdist up` recreates it with this version; until then {}",
                        newer ? "use the dockdist that made it, or " : "",
                        understanding_of(node) == Understanding::of_jobs
                            ? "status, jobs, logs, attach, wait, stop and down work"

@@ -38,7 +38,7 @@ public:
         if (report_.units.empty()) {
             return Error{ErrorKind::node, "",
                          "the host's GPUs are not known: " +
-                             (report_.problem.empty() ? "nvidia-smi tells of none" : report_.problem),
+                             (report_.problem.empty() ? "nvidia-smi reports none" : report_.problem),
                          "does nvidia-smi work on that host? Else name them: `gpus: [0, 1]`"};
         }
         sort_out();

@@ -197,7 +197,7 @@ private:
             create(node, config, print, "not there");
         } else if (may_change(node.host, *before)) {
             renamed_.insert(before->id);
-            const auto cause = "it is called after its machine now, and was " + before->node.str();
+            const auto cause = "it is named after its machine now, and was " + before->node.str();
             auto replaced = plan_replacement(seen(node.host), node, *before, cause, result_.plan);
             create(node, config, print, cause, std::move(replaced));
         }
@@ -207,7 +207,7 @@ private:
                                   const ContainerConfig& config, const std::string& print) const {
         const auto& image = seen(node.host).image;
         if (is_half_replaced(seen(node.host), there)) {
-            return "an `up` that was cut off has not finished it";
+            return "an `up` that was interrupted has not finished it";
         }
         if (label_of(there.labels, labels::version) != toolkit_version(node.host)) {
             return made_by_another(made_by(there.labels), context_.release);

@@ -8,7 +8,7 @@
 
 namespace dockdist {
 
-inline constexpr const char* left_behind = "an `up` that was cut off left it";
+inline constexpr const char* left_behind = "an `up` that was interrupted left it";
 
 // An `up` has set the old container aside, and come to no end with the new one, `there`.
 bool is_half_replaced(const ObservedHost& host, const ObservedNode& there);

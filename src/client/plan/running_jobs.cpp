@@ -44,7 +44,7 @@ Error paused_node(const NodeName& node) {
 }
 
 Error may_end_jobs(Error silence) {
-    silence.message = "nobody knows whether jobs run there: " + silence.message;
+    silence.message = "it is not known whether jobs run there: " + silence.message;
     const bool has_reason = silence.kind == ErrorKind::engine && !silence.hint.empty();
     silence.hint =
         (has_reason ? silence.hint : "try again") + "; or add --stop-jobs, which goes on without knowing";
@@ -52,7 +52,7 @@ Error may_end_jobs(Error silence) {
 }
 
 Error goes_on_unasked(Error silence) {
-    silence.message = "whatever runs there ends unasked: " + silence.message;
+    silence.message = "whatever runs there ends without asking: " + silence.message;
     silence.hint.clear();
     return silence;
 }

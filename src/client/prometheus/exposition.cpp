@@ -93,10 +93,10 @@ ExpositionFormat accepted_format(std::string_view accept) {
 std::string exposition(const std::vector<SampledNode>& nodes, const ClusterName& cluster,
                        std::string_view version, ExpositionFormat format) {
     const bool open = format == ExpositionFormat::openmetrics;
-    auto text =
-        fmt::format("# HELP dockdist_build{0} The dockdist that tells this.\n# TYPE dockdist_build{0} {1}\n"
-                    "dockdist_build_info{{version=\"{2}\"}} 1\n",
-                    open ? "" : "_info", open ? "info" : "gauge", escaped(version));
+    auto text = fmt::format(
+        "# HELP dockdist_build{0} The version of dockdist that exports this.\n# TYPE dockdist_build{0} {1}\n"
+        "dockdist_build_info{{version=\"{2}\"}} 1\n",
+        open ? "" : "_info", open ? "info" : "gauge", escaped(version));
     for (const auto& family : metric_families()) {
         const auto name = sample_name(family);
         const bool bare = open && family.type != MetricFamily::Type::gauge; // the family's name has no suffix

@@ -161,10 +161,10 @@ using wire::GpuSample;
 using wire::TrafficCount;
 
 constexpr std::array families{
-    MetricFamily{"dockdist_node_up", "Whether the node is ready and tells its figures.", Type::gauge,
+    MetricFamily{"dockdist_node_up", "Whether the node is ready and reports its metrics.", Type::gauge,
                  [](const SampledNode& node, const Tell& out) { put(out, node.up, 1, {}); }},
     MetricFamily{"dockdist_node_sampled_timestamp_seconds",
-                 "When the node's figures were taken, since 1970 by its clock.", Type::gauge, tell_time},
+                 "When the node was sampled, in seconds since 1970 by its clock.", Type::gauge, tell_time},
     MetricFamily{"dockdist_node_cpus", "CPUs of the node's host.", Type::gauge,
                  [](const SampledNode& node, const Tell& out) {
                      if (node.facts.cpus > 0) {

@@ -121,8 +121,9 @@ Task<bool> HandOn::take_from(Source& source, ContainerEngine& engine, const std:
     if (right && !*right) {
         source.bad = true;
         warn_({ErrorKind::protocol, where,
-               fmt::format("what came from {} was not what it was to hand on, and was removed", source.host),
-               "does somebody between these two hosts change what they say to each other?"});
+               fmt::format("what came from {} was not what it should have passed on, and was removed",
+                           source.host),
+               "does something between these two hosts alter their traffic?"});
     } else if (!right && told) {
         told(fmt::format("not from {}: {}", source.host, right.error().message), std::nullopt);
     }
@@ -181,7 +182,7 @@ Task<Error> HandOn::watch(ExecLines& lines, Told told) {
         }
         if (message->type == Type::done) {
             co_await pause_for(import_limit);
-            co_return Error{ErrorKind::timeout, "", "the engine has it all, and is not done with it", ""};
+            co_return Error{ErrorKind::timeout, "", "the engine has all of it, and has not finished", ""};
         }
         if (told) {
             told("receive", static_cast<std::uint64_t>(message->bytes));

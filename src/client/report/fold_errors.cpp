@@ -19,7 +19,7 @@ constexpr std::size_t least_alike = 4;
 constexpr std::size_t most_errors = 20;
 constexpr Screenful a_screen;
 constexpr std::size_t widest_folded = 72;
-constexpr std::string_view all_there = "-o json has all";
+constexpr std::string_view all_there = "-o json shows all";
 constexpr std::string_view own_place = "…"; // stands for what each has of its own
 
 // "node-0 (ssh://ops@10.0.0.1)", "node-0 on a (tcp://10.0.0.1:2375)", "node-0".

@@ -137,7 +137,7 @@ Result<ListenAddress> parse_listen_address(const std::string& text, bool anywher
         return Error{ErrorKind::usage, "--listen",
                      "`" + printable(text) +
                          "` can be reached from other machines, without a password and in plain text",
-                     "leave it at 127.0.0.1, or give --insecure-listen where the network is trusted"};
+                     "leave it at 127.0.0.1, or add --insecure-listen where the network is trusted"};
     }
     return ListenAddress{.host = host, .port = *port};
 }

@@ -79,7 +79,7 @@ private:
         const auto kind = name.substr(colon);
         section_ = kind.empty() ? Section::hosts : kind == ":vars" ? Section::variables : Section::children;
         if (colon == 0) {
-            return list_error(0, "`" + printable(heading) + "` names no group");
+            return list_error(0, "`" + printable(heading) + "` does not name a group");
         }
         group_ = builder_.group(name.substr(0, colon));
         return ok;
@@ -117,7 +117,7 @@ private:
             for (auto word = words.begin() + 1; word != words.end(); ++word) {
                 auto [variable, value] = halves(*word);
                 if (value.empty() && word->find('=') == std::string::npos) {
-                    return list_error(0, "`" + printable(*word) + "` behind a host is no NAME=VALUE");
+                    return list_error(0, "`" + printable(*word) + "` after a host is not NAME=VALUE");
                 }
                 builder_.variables_of_host(host)[variable] = value;
             }

@@ -79,7 +79,7 @@ private:
             });
         }
         if (!node.is_object()) {
-            return list_error(0, "the group `" + printable(name) + "` is no map");
+            return list_error(0, "the group `" + printable(name) + "` is not a map");
         }
         if (node.contains("vars")) {
             take_variables(node.at("vars"), builder_.variables_of_group(group));
@@ -100,7 +100,7 @@ private:
         for (const auto& name : names) {
             if (!names.is_array() || !name.is_string()) {
                 return list_error(0, "`hosts` and `children` of the group `" + printable(group) +
-                                         "` are no lists of names");
+                                         "` are not lists of names");
             }
             take(name.get<std::string>());
         }

@@ -45,15 +45,15 @@ public:
             return ok;
         }
         if (node.kind != YamlNode::Kind::map) {
-            return misplaced(node, "the group `" + printable(name) + "` is no map");
+            return misplaced(node, "the group `" + printable(name) + "` is not a map");
         }
         for (const auto& [key, place, value] : node.entries) {
             if (value->kind == YamlNode::Kind::null) {
                 continue;
             }
             if (value->kind != YamlNode::Kind::map) {
-                return misplaced(*value,
-                                 "`" + printable(key) + "` of the group `" + printable(name) + "` is no map");
+                return misplaced(*value, "`" + printable(key) + "` of the group `" + printable(name) +
+                                             "` is not a map");
             }
             auto done = Status(ok);
             if (key == "hosts") {
@@ -112,7 +112,7 @@ Result<InventoryBuilder> read_ansible_yaml(std::string_view text) {
         return first_mistake(document);
     }
     if (document.root == nullptr || document.root->kind != YamlNode::Kind::map) {
-        return list_error(0, "it is no inventory of Ansible in YAML",
+        return list_error(0, "it is not an Ansible inventory in YAML",
                           "it is groups with `hosts`, `vars` and `children`, each a map");
     }
     YamlReader reader;

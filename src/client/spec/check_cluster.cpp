@@ -71,7 +71,7 @@ void check_names(Reader& reader, const ClusterDraft& draft) {
             if (is_taken_name(node)) {
                 reader.error(
                     at,
-                    fmt::format("{} cannot be a node's name: it means something else there", in_quotes(node)),
+                    fmt::format("{} cannot be a node's name: it has another meaning there", in_quotes(node)),
                     host.from ? "write the machine's own name in the list" : "give the host another `name`");
             }
             if (const auto [first, fresh] = nodes.try_emplace(node, &host); !fresh) {
@@ -153,7 +153,8 @@ void check_shares(Reader& reader, const HostDraft& host) {
     const auto& at = place_of(host.gpus ? host.gpus : host.nodes, host);
     if (gpus.kind == GpuSpec::Kind::all) {
         reader.error(
-            at, fmt::format("{} nodes cannot share `gpus: all`: nobody knows yet how many there are", nodes),
+            at,
+            fmt::format("{} nodes cannot share `gpus: all`: it is not known yet how many there are", nodes),
             "write a count, a list of indices, or `none`");
         return;
     }
@@ -294,7 +295,7 @@ void check_image_source(Reader& reader, const ClusterDraft& draft) {
                      "write `local` for this machine's engine, or the name of one of `hosts`");
     }
     if (image.ref.str().find('@') != std::string::npos) {
-        reader.error(*draft.image, "an image that is named by its digest comes from a registry only",
+        reader.error(*draft.image, "an image that is named by its digest can only come from a registry",
                      "name it by a tag, or leave out `" + source + "`");
     }
     if (image.pull == ImageSpec::Pull::always) {

@@ -131,7 +131,7 @@ Result<std::vector<NodeGroup>> read_lines(std::string_view text) {
         }
         const auto colon = line.find(':');
         if (colon == std::string_view::npos || colon == 0) {
-            return list_error(number, "`" + printable(line) + "` is no group",
+            return list_error(number, "`" + printable(line) + "` is not a group",
                               "a line is `NAME: NODES`, as in /etc/clustershell/groups.d/local.cfg");
         }
         groups.push_back({.name = std::string(bare_line(line.substr(0, colon))),

@@ -79,8 +79,8 @@ std::optional<HostMountRemark> judge_host_mount(const std::string& source, bool 
     const auto path = plain_path(source);
     constexpr auto fewer = "mount the folders that jobs need"sv;
     if (holds_an_engine(path)) {
-        return HostMountRemark{"gives every job the engine, and so root on the host",
-                               "mount it only where jobs and images are trusted wholly"};
+        return HostMountRemark{"gives every job access to the engine, and so root on the host",
+                               "mount it only where jobs and images are fully trusted"};
     }
     if (path == "/") {
         return HostMountRemark{"gives every job the host's whole file system", fewer};

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int max_nesting = 8;
 constexpr std::size_t max_text = 1U << 20U;
-constexpr std::string_view dollar_hint = "a `$` that means itself is written `$$`";
+constexpr std::string_view dollar_hint = "a literal `$` is written `$$`";
 
 bool is_name_start(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
@@ -90,8 +90,9 @@ public:
             result.changed = true;
             i += 1 + taken;
             if (result.text.size() > max_text) {
-                return failed(fmt::format("with its variables this has more than {} bytes", max_text), "", i,
-                              false);
+                return failed(
+                    fmt::format("with its variables expanded this has more than {} bytes", max_text), "", i,
+                    false);
             }
         }
         return result;
@@ -128,11 +129,10 @@ private:
             }
         }
         if (rest.empty() || std::string_view("-?+").find(rest.front()) == std::string_view::npos) {
-            return failed(
-                fmt::format(
-                    "after the variable's name in `${{{}…}}` stands none of `:-`, `-`, `:?`, `?`, `:+`, `+`",
-                    name),
-                dollar_hint, 0, true);
+            return failed(fmt::format("the variable's name in `${{{}…}}` is followed by none of `:-`, `-`, "
+                                      "`:?`, `?`, `:+`, `+`",
+                                      name),
+                          dollar_hint, 0, true);
         }
         const char operation = rest.front();
         rest.remove_prefix(1);

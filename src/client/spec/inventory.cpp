@@ -103,7 +103,7 @@ Result<bool> take_slots(const std::string& word, std::optional<int>& slots) {
     }
     const auto number = whole_number<int>(std::string_view(word).substr(equals + 1));
     if (number.value_or(0) < 1) {
-        return Error{ErrorKind::config, "", "`" + printable(word) + "` is no number of slots", ""};
+        return Error{ErrorKind::config, "", "`" + printable(word) + "` is not a number of slots", ""};
     }
     slots = key == "slots" ? number : slots; // there are never more ranks on a node than it has slots
     return true;
@@ -126,20 +126,20 @@ Result<std::optional<int>> take_number_behind(std::string& name) {
     }
     if (*number < 1 || *number > most_slots) {
         return Error{ErrorKind::config, "", "`" + printable(word) + "` has a port",
-                     "is it the machine's own sshd, write `ssh://" + printable(word) +
-                         "`; was it a container's, leave it out: a node has an sshd of dockdist's"};
+                     "if that is the machine's own sshd, write `ssh://" + printable(word) +
+                         "`; if it was a container's, leave it out: a node has an sshd of its own"};
     }
     return *number == ssh_port ? std::optional<int>{} : number;
 }
 
 Result<std::vector<std::string>> read_names(const std::string& word) {
     if (word.starts_with('-')) {
-        return Error{ErrorKind::config, "", "`" + printable(word) + "` is no host",
-                     "what ssh needs for a machine stands in ~/.ssh/config, or in the engine's address: "
+        return Error{ErrorKind::config, "", "`" + printable(word) + "` is not a host",
+                     "what ssh needs for a machine goes into ~/.ssh/config, or in the engine's address: "
                      "ssh://USER@HOST:PORT"};
     }
     if (!is_printable(word) || word.find('=') != std::string::npos) {
-        return Error{ErrorKind::config, "", "`" + printable(word) + "` is no host",
+        return Error{ErrorKind::config, "", "`" + printable(word) + "` is not a host",
                      "a line has names, ranges like gpu[001-128] or engine addresses; an inventory "
                      "of Ansible needs `format: ansible`"};
     }

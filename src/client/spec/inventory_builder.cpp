@@ -95,7 +95,7 @@ Result<ListedHost> to_host(const std::string& name, const HostVariables& variabl
     if (const auto& port = values[2]; !port.empty()) {
         const auto number = whole_number<std::uint16_t>(port);
         if (number.value_or(0) == 0) {
-            return list_error(0, "`" + printable(port) + "` of " + printable(name) + " is no port");
+            return list_error(0, "`" + printable(port) + "` of " + printable(name) + " is not a port");
         }
         host.port = *number;
     }
@@ -320,7 +320,7 @@ Result<std::vector<std::string>> expand_ansible_range(std::string_view pattern) 
             middles = numbers ? std::move(*numbers) : middles;
         }
         if (middles.empty()) {
-            return list_error(0, "`" + printable(pattern) + "` is no range of Ansible's",
+            return list_error(0, "`" + printable(pattern) + "` is not a range of Ansible's",
                               "it is written [01:50], [1:9:2] or [a:f]");
         }
         if (middles.size() * names.size() > most_host_names) {

@@ -24,7 +24,7 @@ Errors located(std::vector<YamlMistake> mistakes, const fs::path& file) {
         if (errors.size() == max_told) {
             errors.push_back({ErrorKind::config, printable(file.string()) + ":1:1",
                               fmt::format("{} more mistakes follow", mistakes.size() - max_told),
-                              "mend the first ones"});
+                              "fix the first ones"});
             break;
         }
         auto where = mistake.place.line == 0 ? std::string(hosts_option)
@@ -123,7 +123,8 @@ LoadedSpec load_spec(const std::string& text, const fs::path& file, const Enviro
             document.root->find("name") == nullptr) {
             reader.error(
                 {document.root, "", document.root->place},
-                fmt::format("`name` is missing, and the folder's, {}, makes none of its own", in_quotes(own)),
+                fmt::format("`name` is missing, and the folder's name, {}, cannot be turned into one",
+                            in_quotes(own)),
                 fmt::format(
                     "write `name: …` with a-z, 0-9 and `-`; a cluster that is up from here is `name: {}`",
                     draft.spec.name.str()));
@@ -159,7 +160,7 @@ Result<fs::path> find_spec_file(const fs::path& start) {
     }
     return Error{ErrorKind::config, printable(start.string()),
                  fmt::format("no {} here or in a parent folder", file_name),
-                 "make one with `dockdist init`, or name one with `--file`"};
+                 "create one with `dockdist init`, or name one with `--file`"};
 }
 
 Result<SpecText> read_spec(const fs::path& file) {
@@ -169,7 +170,7 @@ Result<SpecText> read_spec(const fs::path& file) {
         return Error{ErrorKind::config, printable(file.string()),
                      why.kind == ErrorKind::not_found ? "there is no such file"
                                                       : "the file cannot be read: " + why.message,
-                     "check the path, or make one with `dockdist init`"};
+                     "check the path, or create one with `dockdist init`"};
     }
     return SpecText{std::move(*read), file};
 }

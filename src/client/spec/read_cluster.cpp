@@ -25,7 +25,7 @@ void read_ref(Reader& reader, const Value& value, ImageSpec& image) {
         const bool upper =
             std::ranges::any_of(ref->substr(0, ref->find(':')), [](char c) { return c >= 'A' && c <= 'Z'; });
         reader.error(value, in_quotes(*ref) + " is not an image reference",
-                     upper ? "a repository's name is written in small letters"
+                     upper ? "a repository's name is written in lower case"
                            : "write it as `docker pull` takes it: REPOSITORY[:TAG][@sha256:DIGEST]");
         return;
     }

@@ -179,7 +179,7 @@ constexpr std::array container_table{
                        [](Reader& reader, const Value& value, ContainerSpec& container) {
                            const auto size = reader.size(value);
                            if (size && size->count == 0) {
-                               reader.error(value, "shared memory of no size", "leave the key out for 64g");
+                               reader.error(value, "shared memory of size zero", "leave the key out for 64g");
                            } else if (size) {
                                container.shm_size = *size;
                            }
@@ -236,7 +236,7 @@ void read_container(Reader& reader, const Value& value, ContainerSpec& container
     for (const auto& secret : container.secrets) {
         if (container.env.contains(secret.name)) {
             reader.error(value, fmt::format("{} is both in `env` and in `secrets`", in_quotes(secret.name)),
-                         "keep the one in `secrets`: an `env` value stands in `docker inspect`");
+                         "keep the one in `secrets`: an `env` value is shown by `docker inspect`");
         }
     }
 }

@@ -89,7 +89,7 @@ void read_data(Reader& reader, const Value& value, ClusterDraft& draft) {
             continue;
         }
         if (!data.host.empty() && one_holds_the_other(data)) {
-            reader.error(item, "of `from` and `to` one lies in the other, on the host that has both",
+            reader.error(item, "one of `from` and `to` is inside the other, on the host that has both",
                          "name folders beside each other, or the same one");
             continue;
         }

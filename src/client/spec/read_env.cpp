@@ -41,11 +41,11 @@ void set_variable(Reader& reader, const Value& at, const std::string& name, std:
     }
     if (looks_secret(name) && !value->empty()) {
         of == Variables::of_build
-            ? reader.warning(at,
-                             "it looks like a secret, and a build's arguments stand in the image's history",
-                             "move it to `image.build.secrets`")
+            ? reader.warning(
+                  at, "it looks like a secret, and a build's arguments are kept in the image's history",
+                  "move it to `image.build.secrets`")
             : reader.warning(at,
-                             "it looks like a secret, and an `env` value stands readable in `docker inspect`",
+                             "it looks like a secret, and an `env` value can be read with `docker inspect`",
                              "move it to `container.secrets`");
     }
     env[name] = *value;
@@ -101,7 +101,7 @@ std::optional<std::string> read_secret_file(Reader& reader, const Value& value, 
     if (!file) {
         reader.error(visible,
                      fmt::format("the file {} cannot be read: {}", in_quotes(*path), file.error().message),
-                     "check its path and rights");
+                     "check its path and permissions");
         return std::nullopt;
     }
     auto content = std::move(file->text);
@@ -143,7 +143,7 @@ std::optional<std::string> read_secret(Reader& reader, const Value& value, const
     }
     if (value.node->kind == YamlNode::Kind::null) {
         if (!is_shell_name(name)) { // of a build
-            reader.error(value, "it has no value, and its name is none that a variable of yours can have",
+            reader.error(value, "it has no value, and its name is not one that a variable of yours can have",
                          "write \"${VARIABLE}\", or {file: PATH}");
             return std::nullopt;
         }

@@ -82,7 +82,7 @@ private:
             const auto found = members_.find(name.substr(1));
             if (found == members_.end() && draft_.hosts_are_known) {
                 reader_.error(at, fmt::format("there is no group {}", in_quotes(name)),
-                              "a group that is named here has to stand above");
+                              "a group that is named here has to be defined above");
                 return false;
             }
             if (found != members_.end()) {

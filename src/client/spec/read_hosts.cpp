@@ -60,7 +60,7 @@ void read_tls(Reader& reader, const Value& value, HostDraft& draft) {
     for (const auto& key : tls_keys()) {
         if (value.node->find(key.name) == nullptr) {
             reader.error(value, fmt::format("`{}` is missing", key.name),
-                         "an engine is only safe when both sides prove who they are: ca, cert and key");
+                         "TLS needs certificates on both sides: ca, cert and key");
         }
     }
     draft.spec.tls = files;
@@ -164,7 +164,7 @@ void settle_tls(Reader& reader, HostDraft& draft) {
         reader.error(draft.docker ? *draft.docker : draft.at,
                      fmt::format("{} without TLS: whoever reaches that port is root on the host",
                                  in_quotes(host.docker.url)),
-                     "use ssh://, or add `tls: {ca, cert, key}`; on a network that you trust wholly, "
+                     "use ssh://, or add `tls: {ca, cert, key}`; on a network that you fully trust, "
                      "`insecure: true`");
     }
     if (draft.insecure && host.insecure && (!tcp || draft.tls)) {
@@ -206,7 +206,7 @@ bool is_example(std::string_view host) {
 void settle_host(Reader& reader, HostDraft& draft) {
     if (draft.docker_is_read && is_example(draft.spec.docker.host)) {
         reader.error(draft.docker ? *draft.docker : draft.at,
-                     fmt::format("{} is an example, and no machine's address", draft.spec.docker.host),
+                     fmt::format("{} is an example, not a machine's address", draft.spec.docker.host),
                      "put your own machines here: `- ssh://USER@HOST`");
     } else if (draft.docker_is_read) {
         settle_tls(reader, draft);

@@ -30,7 +30,7 @@ bool check_target(Reader& reader, const Value& value, const std::string& target)
     if (inner != own_places.end()) {
         reader.error(
             value,
-            fmt::format("the target {} holds dockdist's own place {}, which would be made on the hosts",
+            fmt::format("the target {} contains dockdist's own path {}, which would be created on the hosts",
                         in_quotes(target), *inner),
             "mount the folders below it that jobs need");
         return false;
@@ -100,10 +100,12 @@ bool read_option(Reader& reader, const Value& value, const std::string& option, 
                      "leave it out");
         return false;
     } else if (is_among(of_podman_alone, option)) {
-        reader.error(value,
-                     fmt::format("{} is an option of Podman's command line, which no engine takes from afar",
-                                 in_quotes(option)),
-                     "leave it out");
+        reader.error(
+            value,
+            fmt::format(
+                "{} is an option of Podman's command line, which engines do not accept through their API",
+                in_quotes(option)),
+            "leave it out");
         return false;
     } else if (!is_among(consistencies, option)) {
         reader.error(
@@ -210,7 +212,7 @@ bool check_host_source(Reader& reader, const Value& value, const std::string& so
     }
     if (source.starts_with('~')) {
         reader.error(value,
-                     fmt::format("{} is a path on the hosts, where `~` means nobody", in_quotes(source)),
+                     fmt::format("{} is a path on the hosts, where `~` has no meaning", in_quotes(source)),
                      "write the whole path");
     } else if (source.find('/') != std::string::npos || source == "." || source == "..") {
         reader.error(value,
@@ -239,7 +241,7 @@ std::optional<std::string> refuse_target(const std::string& target) {
     for (const auto folder : own_places) {
         const auto after = path.substr(std::min(folder.size(), path.size()));
         if (path.starts_with(folder) && (after.empty() || after.front() == '/' || after.front() == '.')) {
-            return fmt::format("the target {} is dockdist's own place", in_quotes(target));
+            return fmt::format("the target {} is reserved for dockdist", in_quotes(target));
         }
     }
     return std::nullopt;

@@ -130,8 +130,8 @@ std::optional<std::string> Reader::text(const Value& value, std::string_view wha
             }
         }
         if (value.secret && result.quotes_text) {
-            error(at, "the `$` here does not stand before a variable that is set",
-                  "a `$` that means itself is written `$$`");
+            error(at, "the `$` here is not followed by a variable that is set",
+                  "a literal `$` is written `$$`");
         } else {
             error(at, result.message, result.hint);
         }

@@ -59,7 +59,7 @@ Result<GpuSpec> gpus_of(std::string_view resources) {
         const auto amount = std::string_view(resource).substr(0, resource.find('('));
         const auto count = whole_number<int>(amount.substr(amount.rfind(':') + 1));
         if (!count || *count < 0) {
-            return list_error(0, fmt::format("`GRES={}` tells no number of GPUs", printable(resource)));
+            return list_error(0, fmt::format("`GRES={}` does not say how many GPUs", printable(resource)));
         }
         const auto begin = index_at + index_begin.size();
         const auto places = index_at == std::string::npos
@@ -161,12 +161,13 @@ std::pair<ScontrolLines, std::vector<ScontrolLines>> records_of(ScontrolLines li
 Result<std::string> node_list_of(ScontrolLines job) {
     const auto id = scontrol_value(job, "JobId=");
     if (!whole_number<std::uint32_t>(id)) {
-        return list_error(0, "Slurm tells of no job", "`scontrol show job --details ID` is what was asked");
+        return list_error(0, "Slurm reported no job",
+                          "`scontrol show job --details ID` is what dockdist ran");
     }
     if (!scontrol_value(job, "JobId=", "HetJobId=").empty()) {
         return list_error(
             0, fmt::format("Slurm's job {} is heterogeneous: it has several components", printable(id)),
-            "dockdist takes allocations of one component: ask for all nodes in one "
+            "dockdist supports allocations of one component: ask for all nodes in one "
             "(`--nodes`, `--constraint`)");
     }
     const auto state = scontrol_value(job, "JobState=");
@@ -213,7 +214,7 @@ Result<Inventory> parse_allocation(std::string_view text) {
         }
         const auto found = by_name.find(name);
         if (found == by_name.end()) {
-            return list_error(0, fmt::format("Slurm says nothing of its node {}", printable(name)),
+            return list_error(0, fmt::format("Slurm says nothing about its node {}", printable(name)),
                               fmt::format("`scontrol show node {}`", printable(name)));
         }
         ListedHost host{.name = name};

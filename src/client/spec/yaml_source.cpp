@@ -48,7 +48,7 @@ std::optional<YamlMistake> YamlSource::obstacle() const {
         }
         if (is_refused_control(character.code_point)) {
             return YamlMistake{place(at),
-                               fmt::format("a control character (U+{:04X}) stands here",
+                               fmt::format("there is a control character (U+{:04X}) here",
                                            static_cast<unsigned>(character.code_point)),
                                "remove it"};
         }

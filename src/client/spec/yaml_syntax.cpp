@@ -23,20 +23,20 @@ struct SyntaxMeaning {
 };
 
 constexpr std::string_view check_indentation =
-    "keys of one map begin in the same column; quote text that holds `: `";
+    "keys of one map begin in the same column; quote text that contains `: `";
 
 const std::array meanings{
-    SyntaxMeaning{YAML::ErrorMsg::MAP_VALUE, "a `:` stands where no key can be", check_indentation},
-    SyntaxMeaning{YAML::ErrorMsg::MAP_KEY, "a key stands where none can be", check_indentation},
-    SyntaxMeaning{YAML::ErrorMsg::BLOCK_ENTRY, "a `-` stands where no list item can be",
+    SyntaxMeaning{YAML::ErrorMsg::MAP_VALUE, "there is a `:` where no key is allowed", check_indentation},
+    SyntaxMeaning{YAML::ErrorMsg::MAP_KEY, "there is a key where none is allowed", check_indentation},
+    SyntaxMeaning{YAML::ErrorMsg::BLOCK_ENTRY, "there is a `-` where no list item is allowed",
                   "put the list's items below its key"},
     SyntaxMeaning{YAML::ErrorMsg::END_OF_MAP, "this line fits no map above it", check_indentation},
     SyntaxMeaning{YAML::ErrorMsg::END_OF_SEQ, "this line fits no list above it",
                   "items of one list begin in the same column"},
     SyntaxMeaning{YAML::ErrorMsg::END_OF_SEQ_FLOW,
-                  "a `[` is not closed, or its items are not parted by commas", "close it with `]`"},
+                  "a `[` is not closed, or its items are not separated by commas", "close it with `]`"},
     SyntaxMeaning{YAML::ErrorMsg::END_OF_MAP_FLOW,
-                  "a `{` is not closed, or its keys are not parted by commas", "close it with `}`"},
+                  "a `{` is not closed, or its keys are not separated by commas", "close it with `}`"},
     SyntaxMeaning{YAML::ErrorMsg::FLOW_END, "a bracket is closed that was never opened",
                   "remove it, or quote the text"},
     SyntaxMeaning{YAML::ErrorMsg::UNKNOWN_TOKEN, "text cannot begin with this character",
@@ -54,8 +54,8 @@ YamlMistake explain(const YAML::Exception& error, const YamlSource& source) {
     const auto line = source.line(place.line - 1);
     if (has_tab_in_indentation(line)) {
         return {{place.line, 1},
-                "a tab stands in the indentation",
-                "indent with spaces: YAML knows no tabs there"};
+                "there is a tab in the indentation",
+                "indent with spaces: YAML allows no tabs there"};
     }
     const auto* meaning = std::ranges::find_if(
         meanings, [&](const SyntaxMeaning& m) { return error.msg.starts_with(m.message_of_yaml_cpp); });

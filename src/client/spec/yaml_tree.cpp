@@ -76,7 +76,7 @@ public:
     void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
         const auto found = anchors_.find(anchor);
         if (found == anchors_.end() || open_.contains(found->second)) {
-            mistake(place(mark), "this alias stands inside the value that it repeats",
+            mistake(place(mark), "this alias is inside the value that it repeats",
                     "write the value out here");
             if (!wants_key()) {
                 attach(make(YamlNode::Kind::null, mark, 0));
@@ -186,7 +186,7 @@ private:
         const auto [first, fresh] = frame.keys.try_emplace(key, where);
         frame.dropped = !fresh;
         if (!fresh) {
-            mistake(where, fmt::format("the key `{}` stands here a second time", printable(key)),
+            mistake(where, fmt::format("the key `{}` appears here a second time", printable(key)),
                     fmt::format("the first is in line {}: keep one of them", first->second.line));
         }
     }

@@ -34,7 +34,7 @@ std::uint32_t mode_mask() {
 Error not_kept(std::string message) {
     return {.kind = ErrorKind::protocol,
             .message = std::move(message),
-            .hint = "the node does not keep to the protocol: nothing more is taken from it"};
+            .hint = "the node violates the protocol: nothing more is accepted from it"};
 }
 
 class Receiver {
@@ -105,7 +105,7 @@ private:
         }
         fetched_.folder = type == TreeEntry::Type::folder;
         if (!fetched_.folder && type != TreeEntry::Type::file) {
-            return not_kept("what comes is no file and no folder");
+            return not_kept("what comes is neither a file nor a folder");
         }
         if (!fetched_.folder && into_.name.empty()) {
             return Error{.kind = ErrorKind::node,
@@ -172,8 +172,7 @@ private:
             ::fstatat(place.folder, place.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
             !S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode)) {
             return Error{.kind = ErrorKind::node,
-                         .message =
-                             printable(message.name) + ": a folder, device, pipe or socket stands here",
+                         .message = printable(message.name) + ": a folder, device, pipe or socket is there",
                          .hint = "only files and links are replaced: remove it, or copy to another place"};
         }
         struct statvfs room{};
@@ -185,7 +184,7 @@ private:
                          .message = printable(message.name) + " has " + format_size(Bytes{message.size}) +
                                     ", and " + format_size(Bytes{room.f_bavail * room.f_frsize}) +
                                     " are free in " + printable(into_.root),
-                         .hint = "make room there, or copy to another place"};
+                         .hint = "free space there, or copy to another place"};
         }
         message.mode &= mask_;
         return writer_->begin_file(wire::to_entry(std::move(message)));
@@ -232,7 +231,7 @@ private:
             fetched_.files += message.size == 1 ? 1U : 0U;
             return writer_->end_file(message.size == 1);
         default:
-            return not_kept("a message that is not the node's to send");
+            return not_kept("a message that a node may not send");
         }
     }
 

@@ -143,7 +143,7 @@ private:
             return ok;
         }
         if (entry.type == TreeEntry::Type::other) {
-            tree_.left_out.push_back(printable(entry.name) + " is no file, folder or link");
+            tree_.left_out.push_back(printable(entry.name) + " is not a file, folder or link");
             return ok;
         }
         if (entry.type == TreeEntry::Type::link && !wire::stays_in_tree(entry.name, entry.target)) {
@@ -164,7 +164,7 @@ Error missing(const std::string& source, int number) {
     auto error = tree_error(printable(source), number);
     error.kind = number == ENOENT ? ErrorKind::usage : ErrorKind::node;
     if (number == ENOENT) {
-        error.hint = "paths of `sync` count from cluster.yaml's folder";
+        error.hint = "paths of `sync` are relative to cluster.yaml's folder";
     }
     return error;
 }

@@ -57,7 +57,7 @@ private:
             return;
         }
         if (entry.type == TreeEntry::Type::other || entry.type == TreeEntry::Type::none) {
-            tree_.left_out.push_back(printable(entry.name) + " is no file, folder or link");
+            tree_.left_out.push_back(printable(entry.name) + " is not a file, folder or link");
             return;
         }
         if (entry.type == TreeEntry::Type::link && !wire::stays_in_tree(entry.name, entry.target)) {

@@ -13,7 +13,7 @@ namespace {
 Error names_error(std::string_view name, const char* what) {
     return {.kind = ErrorKind::protocol,
             .message = "`" + printable(name.substr(0, 200)) + "` " + what,
-            .hint = "the node does not keep to the protocol: nothing more is taken from it"};
+            .hint = "the node violates the protocol: nothing more is accepted from it"};
 }
 
 // Depth first, each folder by the bytes of its names: '/' sorts before every other byte.
@@ -26,7 +26,7 @@ bool comes_before(std::string_view one, std::string_view other) {
 
 Status ReceivedNames::take(std::string_view name) {
     if (!wire::is_tree_name(name) || wire::is_temporary(name)) {
-        return names_error(name, "is no name of a file");
+        return names_error(name, "is not the name of a file");
     }
     if (!last_.empty() && !comes_before(last_, name)) {
         return names_error(name, "comes a second time, or out of order");
@@ -56,7 +56,7 @@ Status ReceivedNames::take_folder(std::string_view name) {
 Result<bool> ReceivedNames::end_folder(std::string_view name) {
     const auto found = std::ranges::find(open_, name, &OpenFolder::name);
     if (found == open_.end()) {
-        return names_error(name, "is given a mode, and is no folder that has come just now");
+        return names_error(name, "is given a mode, and is not a folder that has just come");
     }
     const bool made = found->made;
     open_.erase(found, open_.end());

@@ -193,7 +193,7 @@ std::vector<std::string> key_lines(std::size_t most, const OutputTraits& output)
 
 const char* nothing_to_show(const TopModel& model, const TopState& state) {
     if (!state.filter.empty()) {
-        return "nothing has these words (Esc: show all)";
+        return "nothing contains these words (Esc: show all)";
     }
     switch (state.view) {
     case TopView::gpus:

@@ -50,11 +50,11 @@ Result<nlohmann::json> ask_init(const nlohmann::json& question) {
     ssize_t length = 0;
     const auto channel = tell_init(wire::dump(question), length);
     if (!channel) {
-        return Error{.kind = ErrorKind::node,
-                     .message = "dockdist-init is not running as this container's first process (" +
-                                channel.error().message + ")",
-                     .hint =
-                         "run `dockdist down` and `dockdist up`: the container was not made by this version"};
+        return Error{
+            .kind = ErrorKind::node,
+            .message = "dockdist-init is not running as this container's first process (" +
+                       channel.error().message + ")",
+            .hint = "run `dockdist down` and `dockdist up`: the container was not created by this version"};
     }
     std::string answer(128U << 10U, '\0');
     if (length >= 0) {

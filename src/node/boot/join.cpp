@@ -244,7 +244,7 @@ public:
         }
         if (!is_plain_name(request->node)) {
             return Error{.kind = ErrorKind::protocol,
-                         .message = "the node's name is none: " + printable(request->node)};
+                         .message = "the node's name is invalid: " + printable(request->node)};
         }
         const UserMounts mounts(request->mounts);
         if (auto prepared = prepare_places(mounts); !prepared) {

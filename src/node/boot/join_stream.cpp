@@ -31,7 +31,7 @@ Result<std::optional<std::string>> JoinStream::read_some() {
     const auto count = ::read(in_, piece, sizeof piece);
     if (count == 0 || (count < 0 && errno != EINTR && errno != EAGAIN)) {
         return Error{.kind = ErrorKind::interrupted,
-                     .message = "the client went before the node had the list of members"};
+                     .message = "the client left before the node had the list of members"};
     }
     buffer_.append(piece, count > 0 ? static_cast<std::size_t>(count) : 0);
     return line_that_came();

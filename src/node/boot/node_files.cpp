@@ -37,7 +37,7 @@ Error bad_member(const wire::NodeRecord& node, const std::string& what) {
     return Error{.kind = ErrorKind::protocol,
                  .where = printable(node.node),
                  .message = "the list of members holds " + what,
-                 .hint = "run `dockdist up` again; if it stays, a node was tampered with"};
+                 .hint = "run `dockdist up` again; if that does not help, a node was tampered with"};
 }
 
 // The name under which ssh looks a host key up.
@@ -66,7 +66,7 @@ bool is_ipv6(const std::string& address) {
 Status check_members(const wire::Members& members) {
     if (!is_plain_name(members.cluster)) {
         return Error{.kind = ErrorKind::protocol,
-                     .message = "the list of members is of a cluster with a name that is none: " +
+                     .message = "the list of members is of a cluster with an invalid name: " +
                                 printable(members.cluster)};
     }
     std::set<std::string> names;
@@ -82,7 +82,7 @@ Status check_members(const wire::Members& members) {
             return bad_member(node, "an address that is not numeric: " + printable(node.address));
         }
         if (!is_interface_name(node.interface)) {
-            return bad_member(node, "an interface that is none: " + printable(node.interface));
+            return bad_member(node, "an invalid interface: " + printable(node.interface));
         }
         if (node.ssh_port < 1 || node.ssh_port > 65535 || node.slots < 1) {
             return bad_member(node, "a wrong ssh port or number of slots");
@@ -95,7 +95,7 @@ Status check_members(const wire::Members& members) {
             return bad_member(node, "a key that is not an ssh-ed25519 public key");
         }
         if (!is_user_name(node.user)) {
-            return bad_member(node, "a user name that is none: " + printable(node.user));
+            return bad_member(node, "an invalid user name: " + printable(node.user));
         }
     }
     return ok;

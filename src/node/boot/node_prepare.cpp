@@ -45,10 +45,11 @@ Status make_sshd_folder(const UserMounts& mounts) {
         (status.st_mode & 0022U) == 0) {
         return ok;
     }
-    return Error{
-        .kind = ErrorKind::config,
-        .message = path + " is in a mount of the file's, and is no folder of root's alone, as sshd needs it",
-        .hint = std::string("leave out the mount that holds it") + never_written};
+    return Error{.kind = ErrorKind::config,
+                 .message =
+                     path +
+                     " is in a mount from the file, and is not a folder of root's alone, as sshd needs it",
+                 .hint = std::string("leave out the mount that holds it") + never_written};
 }
 
 } // namespace
@@ -115,7 +116,7 @@ Status prepare_places(const UserMounts& mounts) {
     open_amd_gpus_to_all(mounts);
     if (mounts.hold(paths().jobs)) {
         return Error{.kind = ErrorKind::config,
-                     .message = paths().jobs + ", where jobs keep their output, is in a mount of the file's",
+                     .message = paths().jobs + ", where jobs keep their output, is in a mount from the file",
                      .hint = std::string("leave out the mount that holds it") + never_written};
     }
     // Whoever runs a line says in a folder of its own that it was done.

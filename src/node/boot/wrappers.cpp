@@ -124,7 +124,7 @@ int run_scontrol_or_images_own(const std::vector<std::string>& arguments) {
     }
     return run_images_own(
         "scontrol", arguments, 1,
-        "scontrol: there is no Slurm here; dockdist's stand-in knows only `scontrol show` with "
+        "scontrol: there is no Slurm here; dockdist's stand-in supports only `scontrol show` with "
         "hostnames, hostlist, job and node, `ping` and `version`");
 }
 
@@ -138,7 +138,7 @@ int run_hostname_or_images_own(const std::vector<std::string>& arguments) {
         return write_all(STDOUT_FILENO, std::string(name) + "\n") ? 0 : 1;
     }
     return run_images_own("hostname", arguments, 1,
-                          "hostname: this image has none; dockdist's stand-in knows only `hostname` and "
+                          "hostname: this image has none; dockdist's stand-in supports only `hostname` and "
                           "`hostname -I`");
 }
 

@@ -78,10 +78,11 @@ std::string answer(const std::string& line) {
             return handler.answer_line(*question);
         }
     }
-    return wire::answer_line(question->ask,
-                             Error{.kind = ErrorKind::protocol,
-                                   .message = "the node knows no question `" + printable(question->ask) + "`",
-                                   .hint = "run `dockdist up`: the node's toolkit is of another version"});
+    return wire::answer_line(
+        question->ask,
+        Error{.kind = ErrorKind::protocol,
+              .message = "the node does not know the question `" + printable(question->ask) + "`",
+              .hint = "run `dockdist up`: the node's toolkit is of another version"});
 }
 
 } // namespace

@@ -175,7 +175,7 @@ Result<wire::LinksSend::Answer> answer_links_send(const wire::LinksSend& questio
         },
         static_cast<int>(question.ms) + send_limit_ms);
     if (sent.size() < count) {
-        return Error{.kind = ErrorKind::node, .message = "a stream came to no end"};
+        return Error{.kind = ErrorKind::node, .message = "a stream did not end"};
     }
     wire::LinksSend::Answer total;
     for (const auto& stream : sent) {

@@ -51,7 +51,7 @@ std::string why(const Finished& login) {
     const auto lines = split(login.output, '\n');
     const auto last =
         std::find_if(lines.rbegin(), lines.rend(), [](const std::string& line) { return !line.empty(); });
-    return last == lines.rend() ? "ssh failed without a word" : printable(*last);
+    return last == lines.rend() ? "ssh failed without a message" : printable(*last);
 }
 
 Result<std::vector<wire::PeerLogin>> log_in_to_all(const std::vector<std::string>& peers) {

@@ -56,7 +56,7 @@ Result<Fd> open_plain(const std::string& path, int flags) {
         return system_error("cannot open " + path, errno);
     }
     if (!file.open() || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
-        return spoiled(path + " is no plain file");
+        return spoiled(path + " is not a regular file");
     }
     return file;
 }

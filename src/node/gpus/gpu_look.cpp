@@ -18,7 +18,7 @@ constexpr int nvidia_smi_limit_ms = 5000; // it hangs when a GPU has fallen off 
 Error unanswered(const Finished& answer) {
     Error error{.kind = ErrorKind::node,
                 .message = "nvidia-smi does not answer within " + std::to_string(nvidia_smi_limit_ms / 1000) +
-                           " s, so nobody knows which GPUs are sound",
+                           " s, so it is not known which GPUs are healthy",
                 .hint = "look at it on the host, and for Xid errors in its dmesg; `--share` does not ask"};
     if (answer.code >= 0) {
         error.message = "nvidia-smi fails with code " + std::to_string(answer.code) + ": " +

@@ -208,7 +208,7 @@ Status Starter::wait_to_start(const std::string& line) {
     preparation_->insist();
     loop_.after(opening_.lease_ms, [this] {
         fail(Error{.kind = ErrorKind::conflict,
-                   .message = "the GPUs that this job had here are somebody else's by now",
+                   .message = "the GPUs that this job had here have been given to somebody else",
                    .hint = "run the command again"});
     });
     return ok;

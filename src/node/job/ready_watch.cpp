@@ -140,7 +140,7 @@ void ReadyWatch::answered(int status) {
     if (status != told_status_) {
         told_status_ = status;
         on_note(probe_.text() +
-                (status < 0 ? " is answered with something that is no HTTP"
+                (status < 0 ? " is answered with something that is not HTTP"
                             : " is answered with " + std::to_string(status)) +
                 ": the job is ready when it is 2xx");
     }

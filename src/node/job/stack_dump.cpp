@@ -156,7 +156,7 @@ void dump_stacks(pid_t root, std::int64_t silent_ms, const Environment& tools, b
     ::poll(&nothing, 1, static_cast<int>(cpu_sample_ms));
     const auto now = read_process_stat(chosen.pid);
     if (!before || !now) {
-        return say(silence + "; its process ends just now");
+        return say(silence + "; its process is just ending");
     }
     say(silence + "; process " + std::to_string(chosen.pid) + " (" + shown(chosen.argv) + ") " +
         state_words(*now, before->cpu_ticks, chosen.pid));
@@ -176,8 +176,8 @@ void dump_stacks(pid_t root, std::int64_t silent_ms, const Environment& tools, b
                          (is_python(chosen.argv) && !find_program("py-spy", tools).path.empty());
     if (!has_one && advises) {
         say(is_python(chosen.argv)
-                ? "its stacks would stand here if py-spy (`pip install py-spy`) or gdb were in the image"
-                : "its stacks would stand here if gdb were in the image");
+                ? "its stacks would be shown here if py-spy (`pip install py-spy`) or gdb were in the image"
+                : "its stacks would be shown here if gdb were in the image");
     }
 }
 

@@ -14,7 +14,7 @@ namespace dockdist::node {
 namespace {
 
 int refuse_key() {
-    return end_with("what should log in is no ssh-ed25519 public key", exit_codes::wrong_input);
+    return end_with("the key that should log in is not an ssh-ed25519 public key", exit_codes::wrong_input);
 }
 
 } // namespace

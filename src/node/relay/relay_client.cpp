@@ -12,7 +12,8 @@ namespace {
 constexpr std::size_t taken_at_once = 256 * 1024;
 
 Error nobody_gives_it() {
-    return {ErrorKind::unreachable, "", "nobody gives it any more", "run it again: it goes on where it was"};
+    return {ErrorKind::unreachable, "", "nobody provides it any more",
+            "run it again: it resumes where it stopped"};
 }
 
 std::vector<std::string> ids_of(const wire::RelayRequest& want) {

@@ -21,7 +21,7 @@ bool is_tls_hello(std::string_view bytes) {
 }
 
 Error no_request(const std::string& why) {
-    return {ErrorKind::protocol, "", "no request that is taken: " + why, ""};
+    return {ErrorKind::protocol, "", "unsupported request: " + why, ""};
 }
 
 // "bytes=N-"; nothing for other ranges.

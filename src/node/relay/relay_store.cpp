@@ -287,8 +287,8 @@ Status RelayStore::settle(const std::string& digest, Blob& blob) {
     blob.hash = Sha256();
     blob.have = 0;
     ++blob.round;
-    return Error{ErrorKind::protocol, "", "what came of " + digest + " is not what its digest says",
-                 "run it again: it comes anew"};
+    return Error{ErrorKind::protocol, "", "what came of " + digest + " does not match its digest",
+                 "run it again: it is fetched again"};
 }
 
 bool RelayStore::is_ready(const Blob& blob, std::int64_t offset, int round) {

@@ -54,7 +54,7 @@ void must(int result) {
 }
 
 Error not_sealed() {
-    return {ErrorKind::protocol, "", "what came of a relay is not what it sent", ""};
+    return {ErrorKind::protocol, "", "what came from a relay is not what it sent", ""};
 }
 
 } // namespace

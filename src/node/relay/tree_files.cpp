@@ -24,12 +24,12 @@ Error no_room(std::uint64_t left, std::uint64_t room) {
         return std::to_string((bytes + (1 << 20) - 1) >> 20U) + " MiB";
     };
     return {ErrorKind::node, "", "still needs " + mib(left) + ", and " + mib(room) + " are free",
-            "make room on that host, or choose another `to`"};
+            "free space on that host, or choose another `to`"};
 }
 
 Error begun_by_another() {
-    return {ErrorKind::node, "", "another `data push` brings it at this moment",
-            "wait for its end, and run this again; one whose client is gone ends with its connection"};
+    return {ErrorKind::node, "", "another `data push` is copying it right now",
+            "wait until it has ended, and run this again; one whose client is gone ends with its connection"};
 }
 
 bool is_as_listed(const wire::RelayFile& listed, int file) {
@@ -41,7 +41,7 @@ bool is_as_listed(const wire::RelayFile& listed, int file) {
 } // namespace
 
 Error file_given_up() {
-    return {ErrorKind::node, "", "changed, or went away, while it was read",
+    return {ErrorKind::node, "", "changed, or was removed, while it was read",
             "run it again when nothing writes there any more"};
 }
 

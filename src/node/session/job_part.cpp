@@ -63,7 +63,7 @@ Status write_files(const std::map<std::string, std::string>& files, const std::s
         if (!path.starts_with(scratch + "/") || !wire::is_tree_name(path.substr(scratch.size() + 1))) {
             return Error{.kind = ErrorKind::node,
                          .message = "a job's file at " + printable(path) + " is refused",
-                         .hint = "a job's own files stand below " + scratch};
+                         .hint = "a job's own files are below " + scratch};
         }
         const auto folder = path.substr(0, path.rfind('/'));
         if (!is_folder(folder)) {

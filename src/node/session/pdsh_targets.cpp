@@ -84,7 +84,7 @@ complaint_about_ports(const std::vector<std::string>& arguments, const std::stri
     if (first.empty()) {
         return std::nullopt;
     }
-    return printable(first) + ": pdsh takes no ports; type `-w " + printable(better) +
+    return printable(first) + ": pdsh does not support ports; type `-w " + printable(better) +
            "`, and such names in a hostfile: dockdist's ssh knows the nodes' ports" +
            (others.empty() ? "" : " (and `Port` in ~/.ssh/config that of " + printable(others) + ")");
 }

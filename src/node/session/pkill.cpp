@@ -77,7 +77,7 @@ int run_pkill_in_job(const std::string& job, const std::vector<std::string>& wor
     const auto arguments = parse(words);
     regex_t pattern{};
     if (!arguments || ::regcomp(&pattern, arguments->pattern.c_str(), REG_EXTENDED | REG_NOSUB) != 0) {
-        (void)write_all(STDERR_FILENO, "pkill: that is no regular expression\n");
+        (void)write_all(STDERR_FILENO, "pkill: that is not a regular expression\n");
         return wrong_usage;
     }
     bool some = false;

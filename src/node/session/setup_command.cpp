@@ -126,7 +126,7 @@ Result<Fd> open_record(const RecordPlace& place, int flags) {
     }
     if (!S_ISREG(status.st_mode) || status.st_nlink > 1 || (place.owner && *place.owner != status.st_uid)) {
         return Error{.kind = ErrorKind::node,
-                     .message = "cannot open " + place.path + ": it is no record of this user's alone",
+                     .message = "cannot open " + place.path + ": it is not a file of this user's alone",
                      .hint = "remove it"};
     }
     return file;
@@ -141,7 +141,7 @@ Status have_folder(const RecordPlace& place) {
     if (place.owner && (::lstat(place.folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) ||
                         status.st_uid != *place.owner || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0)) {
         return Error{.kind = ErrorKind::node,
-                     .message = place.folder + " is no folder of this user's alone",
+                     .message = place.folder + " is not a folder of this user's alone",
                      .hint = "remove it"};
     }
     return ok;
@@ -169,7 +169,7 @@ Status remember_in(const wire::SetupLine& line, const RecordPlace& place, int re
     text += record_entry(line);
     if (::ftruncate(record, 0) != 0 ||
         ::pwrite(record, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
-        return system_error("cannot remember what was done in " + place.path, errno);
+        return system_error("cannot record what was done in " + place.path, errno);
     }
     return ok;
 }

@@ -79,7 +79,7 @@ void send_folder(Folder& tree, const std::string& name, SyncOutput& out) {
             }
             break;
         default:
-            warn(entry.name, "is no file, folder or link: left out", out);
+            warn(entry.name, "is not a file, folder or link: left out", out);
         }
     }
 }
@@ -104,7 +104,8 @@ void send_tree(const std::string& path, SyncOutput& out) {
         out.send({.kind = Kind::entry, .type = TreeEntry::Type::file});
         send_content(top.get(), name, out);
     } else {
-        out.problem("", {.kind = ErrorKind::node, .message = printable(path) + " is no file and no folder"},
+        out.problem("",
+                    {.kind = ErrorKind::node, .message = printable(path) + " is neither a file nor a folder"},
                     wire::ProblemFlags::final);
     }
 }

@@ -84,7 +84,7 @@ private:
         writer_ = TreeWriter();
         stopped_ = false;
         if (!path.starts_with('/')) {
-            stop("", {.kind = ErrorKind::node, .message = printable(path) + " is no absolute path"});
+            stop("", {.kind = ErrorKind::node, .message = printable(path) + " is not an absolute path"});
             return;
         }
         auto folder = open_sync_folder(path, account_, make);

@@ -22,7 +22,7 @@ Error folder_error(const std::string& path, int number, const Account& account) 
     const auto shown = printable(path);
     if (number == ENOTDIR) {
         return {.kind = ErrorKind::node,
-                .message = shown + ": a file stands there, or in the way to it",
+                .message = shown + ": a file is there, or on the way to it",
                 .hint = "remove it, or sync to another folder"};
     }
     if (number == EACCES || number == EPERM) {

@@ -94,8 +94,8 @@ Result<Endpoint> endpoint_on(const WantedEndpoint& wanted, const std::vector<Int
                      .message = "the interface " + printable(wanted.interface) +
                                 " of this host has no address in " + list_subnets(wanted.subnets),
                      .hint = "it has: " + list_interfaces(there) +
-                             "; name another with the host's `interface`, or its `address`, or mend the "
-                             "subnet"};
+                             "; name another with the host's `interface`, or its `address`, or "
+                             "correct the subnet"};
     }
     return first_lasting(within);
 }
@@ -110,7 +110,7 @@ Result<Endpoint> endpoint_within(const std::vector<std::string>& subnets,
         return Error{.kind = ErrorKind::config,
                      .message = "this host has no address in " + list_subnets(subnets),
                      .hint = "is its interface there up? It has: " + list_interfaces(available) +
-                             "; name one with the host's `address` or `interface`, or mend the subnet"};
+                             "; name one with the host's `address` or `interface`, or correct the subnet"};
     }
     const auto interface = without_label(within.front().interface);
     if (std::ranges::all_of(

@@ -171,7 +171,7 @@ Error port_in_use(const std::string& address, int port) {
                        (!holder            ? std::string(", by another node or a program of this host")
                         : holder->pid != 0 ? " by process " + std::to_string(holder->pid) + " (" +
                                                  printable(holder->program) + ")"
-                                           : std::string(", by a process outside of this container")),
+                                           : std::string(", by a process outside this container")),
             .hint = "set ssh.port to another one or to auto; on the host, `ss -ltnp sport = :" +
                     std::to_string(port) + "` tells who listens there"};
 }

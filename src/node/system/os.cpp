@@ -112,7 +112,8 @@ Result<Fd> open_regular(const std::string& path, int flags) {
         return system_error("cannot read " + path, EISDIR);
     }
     if (!S_ISREG(status.st_mode)) {
-        return Error{.kind = ErrorKind::node, .message = "cannot read " + path + ": it is no regular file"};
+        return Error{.kind = ErrorKind::node,
+                     .message = "cannot read " + path + ": it is not a regular file"};
     }
     return file;
 }
@@ -187,7 +188,7 @@ Status make_folder(const std::string& path, mode_t mode, Owner owner) {
         return Error{.kind = ErrorKind::node,
                      .message = path + " belongs to user " + std::to_string(status.st_uid) + ", not to " +
                                 std::to_string(owner.uid),
-                     .hint = "somebody else has made it; remove it from the image or the mounts"};
+                     .hint = "somebody else created it; remove it from the image or the mounts"};
     }
     if (::fchown(folder.get(), owner.uid, owner.gid) != 0 || ::fchmod(folder.get(), mode) != 0) {
         return system_error("cannot own " + path, errno);

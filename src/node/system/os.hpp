@@ -39,7 +39,7 @@ Status make_folder(const std::string& path, mode_t mode, Owner owner = {});
 Status make_folders(const std::string& path, mode_t mode, Owner owner = {});
 // Whether nothing is left; removes `most` entries at most. Never leaves the file system's tree below `path`.
 bool remove_tree(const std::string& path, std::size_t most = std::numeric_limits<std::size_t>::max());
-// Names without . and .., sorted; empty where it is no folder, or a link to one.
+// Names without . and .., sorted; empty where it is not a folder, or a link to one.
 std::vector<std::string> list_folder(const std::string& path);
 std::vector<std::string> list_folder(Fd folder);
 bool is_executable(const std::string& path);

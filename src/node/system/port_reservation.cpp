@@ -85,7 +85,7 @@ Result<std::vector<ReservedPort>> reserve_ports(const std::string& job, int coun
     }
     if (ports.size() < static_cast<std::size_t>(count)) {
         return Error{.kind = ErrorKind::node,
-                     .message = "this machine has no " + std::to_string(count) +
+                     .message = "this machine does not have " + std::to_string(count) +
                                 " free TCP ports between 20000 and 29999",
                      .hint = "stop jobs that are no longer needed (`dockdist jobs` lists them)"};
     }
@@ -99,7 +99,7 @@ Result<std::vector<ReservedPort>> reserve_these_ports(const std::vector<int>& nu
         if (!port) {
             return Error{.kind = ErrorKind::conflict,
                          .message = "TCP port " + std::to_string(number) +
-                                    ", which this job was given, is not free any more",
+                                    ", which this job was given, is no longer free",
                          .hint = "run the command again"};
         }
         ports.push_back(std::move(*port));

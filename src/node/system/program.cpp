@@ -25,7 +25,7 @@ Program look_up(const std::string& name, const std::string& path, Accepts accept
             return {.path = candidate, .name = name};
         }
         if (there.empty() && ::access(candidate.c_str(), F_OK) == 0 && !is_folder(candidate)) {
-            there = executable ? "found at " + candidate + ", which others than root can change"
+            there = executable ? "found at " + candidate + ", which users other than root can change"
                                : "found, but not executable";
         }
     }
@@ -81,7 +81,7 @@ ProgramError exec_failure(const std::string& name, const std::string& path, int 
         error.message =
             printable(name) + ": not a program of this machine's architecture, and has no #! line";
     } else if (number == E2BIG) {
-        error.message = printable(name) + ": its arguments and environment are larger than the kernel takes";
+        error.message = printable(name) + ": its arguments and environment are larger than the kernel allows";
     }
     return error;
 }
@@ -137,7 +137,7 @@ NotStarted become_program(const Program& program, std::vector<std::string> argv,
                 return {.error = exec_failure(argv.front(), program.path, errno), .number = ENOENT};
             }
             return {.error = {.code = exit_codes::cannot_start,
-                              .message = printable(program.path) + ": others than root can change it"},
+                              .message = printable(program.path) + ": users other than root can change it"},
                     .number = EPERM};
         }
         keep_to_root(environment, roots_home());

@@ -46,7 +46,7 @@ Result<Names> expand_ranges(std::string_view ranges) {
                               ? std::optional<std::size_t>(1)
                               : whole_number<std::size_t>(std::string_view(range).substr(slash + 1));
         if (!least || !most || !step || *step == 0) {
-            return no_list("`[" + printable(ranges) + "]` is no range of numbers");
+            return no_list("`[" + printable(ranges) + "]` is not a range of numbers");
         }
         if (*most < *least) {
             return no_list("`" + range + "` counts down");

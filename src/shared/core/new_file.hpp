@@ -1,6 +1,6 @@
 // What takes its name whole or not at all: written beside it, under a name that nobody can guess, and then
-// renamed. Whoever opens the name finds the old one or the new one. Whatever stands there and is no folder is
-// replaced: a link is not followed. All of it happens in the folder that was there at the beginning, so it
+// renamed. Whoever opens the name finds the old one or the new one. Whatever stands there and is not a folder
+// is replaced: a link is not followed. All of it happens in the folder that was there at the beginning, so it
 // may be one that others write to.
 #pragma once
 

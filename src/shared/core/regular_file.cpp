@@ -24,8 +24,8 @@ Status judge_kind(const struct stat& status) {
     }
     return Error{ErrorKind::internal, "",
                  S_ISDIR(status.st_mode)    ? "it is a folder"
-                 : S_ISFIFO(status.st_mode) ? "it is a pipe, and no file"
-                                            : "it is no regular file",
+                 : S_ISFIFO(status.st_mode) ? "it is a pipe, not a file"
+                                            : "it is not a regular file",
                  ""};
 }
 

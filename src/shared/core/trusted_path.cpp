@@ -162,7 +162,7 @@ private:
 
     std::optional<OtherWriter> judge_end(const struct stat& status, const struct stat* opened) const {
         if (opened != nullptr && (opened->st_dev != status.st_dev || opened->st_ino != status.st_ino)) {
-            return OtherWriter{fmt::format("{} is not what it was when it was read", printable(here_))};
+            return OtherWriter{fmt::format("{} has changed since it was read", printable(here_))};
         }
         const auto& end = opened != nullptr ? *opened : status;
         return is_trusted(end.st_uid) ? writer_by_mode(here_, end) : owner_of(here_, end);

@@ -135,10 +135,10 @@ Error failure_error(const JobOutcome& outcome, const JobId& job) {
 Error stop_error(const std::string& reason, const JobId& job) {
     if (reason == "timeout") {
         return {ErrorKind::job, "",
-                job.str() + ": its time was over (--timeout, or the allocation's), and it was ended", ""};
+                job.str() + ": timed out (--timeout, or the allocation's time limit) and was stopped", ""};
     }
     if (reason == "lease") {
-        return {ErrorKind::job, "", job.str() + ": it was ended because no client held it any more",
+        return {ErrorKind::job, "", job.str() + ": it was stopped because no client held its lease any more",
                 "`dockdist run --lease` says how long a job lives on without one"};
     }
     return {ErrorKind::job, "", job.str() + ": it was stopped", ""};

@@ -42,7 +42,7 @@ std::string what_follows(const Loss& loss, const wire::JobPolicy& policy) {
            (loss.restarts
                 ? nodes(loss.left) + (loss.left == 1 ? " is" : " are") + " left, and it needs " +
                       std::to_string(policy.min_nodes)
-                : "no restart is left (--max-restarts " + std::to_string(policy.max_restarts) + ")");
+                : "no restarts are left (--max-restarts " + std::to_string(policy.max_restarts) + ")");
 }
 
 } // namespace

@@ -131,7 +131,7 @@ Status check_way(const LaunchRequest& request, const AccelerateWords& words, con
     if (!way.empty() && !is_one_of(ways, way)) {
         return Error{ErrorKind::usage, "--launcher-arg",
                      "accelerate's way `" + printable(way) +
-                         "` to start DeepSpeed's ranks is none of dockdist's",
+                         "` to start DeepSpeed's ranks is not supported by dockdist",
                      "leave it out, and every node starts its own; or --via pdsh"};
     }
     if (!request.via.empty() && !way.empty() && way != request.via) {

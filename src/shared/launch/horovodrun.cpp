@@ -15,7 +15,7 @@ Result<std::vector<NodeLaunch>> launch_horovodrun(const LaunchRequest& request) 
     const auto ipv6 = std::ranges::find_if(request.nodes, is_ipv6);
     if (ipv6 != request.nodes.end() && request.nodes.size() > 1) { // it looks for IPv4 addresses alone
         return Error{ErrorKind::config, ipv6->name.str(),
-                     "horovodrun knows no IPv6, and the node is at " + ipv6->address,
+                     "horovodrun does not support IPv6, and the node is at " + ipv6->address,
                      "give the hosts IPv4 addresses; a Horovod that was built with MPI runs by `--launcher "
                      "mpirun` as well"};
     }

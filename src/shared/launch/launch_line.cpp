@@ -229,14 +229,14 @@ std::optional<Error> on_each_node(const std::vector<std::string>& command, std::
         meant = "train.py …";
     }
     const auto program = printable(line->program);
-    return Error{ErrorKind::usage, "",
-                 "`" + program + "` would start on each of the " + std::to_string(nodes) +
-                     " nodes by itself: " + std::to_string(nodes) + " jobs that know nothing of each other",
-                 "for one job over all of them: `dockdist run --launcher " + std::string(line->launcher) +
-                     (line->per_node ? " --gpus " + std::to_string(*line->per_node) : "") + " -- " +
-                     printable(meant) +
-                     "`; for the line as it is, on one node alone: --nodes 1, or on each: "
-                     "--launcher plain"};
+    return Error{
+        ErrorKind::usage, "",
+        "`" + program + "` would start on each of the " + std::to_string(nodes) +
+            " nodes by itself: " + std::to_string(nodes) + " jobs that know nothing about each other",
+        "for one job over all of them: `dockdist run --launcher " + std::string(line->launcher) +
+            (line->per_node ? " --gpus " + std::to_string(*line->per_node) : "") + " -- " + printable(meant) +
+            "`; for the line as it is, on one node only: --nodes 1, or on each: "
+            "--launcher plain"};
 }
 
 } // namespace dockdist

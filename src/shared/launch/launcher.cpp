@@ -160,11 +160,11 @@ Status check_request(const Launcher& launcher, const LaunchRequest& request) {
     const bool plain = launcher.launch == launch_plain;
     if (!request.via.empty() && std::ranges::find(launcher.vias, request.via) == launcher.vias.end()) {
         return Error{ErrorKind::usage, "--via",
-                     "the launcher " + name + " knows no way `" + printable(request.via) + "`",
-                     launcher.vias.empty() ? "leave --via out" : "it knows: " + list_of(launcher.vias)};
+                     "the launcher " + name + " does not support `" + printable(request.via) + "`",
+                     launcher.vias.empty() ? "leave --via out" : "it supports: " + list_of(launcher.vias)};
     }
     if (request.per_rank && !plain) {
-        return Error{ErrorKind::usage, "--per-rank", "the launcher " + name + " starts ranks in any case",
+        return Error{ErrorKind::usage, "--per-rank", "the launcher " + name + " always starts ranks",
                      "leave --per-rank out"};
     }
     if (const auto line = launch_line(request.command); line && !plain) {
@@ -180,7 +180,7 @@ Status check_request(const Launcher& launcher, const LaunchRequest& request) {
         }
     }
     if (!launcher.has_roles && !request.roles.empty()) {
-        return Error{ErrorKind::usage, "--role", "the launcher " + name + " knows no roles",
+        return Error{ErrorKind::usage, "--role", "the launcher " + name + " has no roles",
                      "leave --role out, or take --launcher tensorflow"};
     }
     return ok;

@@ -63,7 +63,8 @@ Result<std::vector<NodeLaunch>> launch_mpirun(const LaunchRequest& request) {
     const auto ipv6 = std::ranges::find_if(request.nodes, is_ipv6);
     if (version.starts_with("MPICH") && ipv6 != request.nodes.end() && request.nodes.size() > 1) {
         return Error{ErrorKind::config, ipv6->name.str(),
-                     "MPICH's mpirun knows no IPv6, and the node is at " + ipv6->address, // tried: 4.2.1
+                     "MPICH's mpirun does not support IPv6, and the node is at " +
+                         ipv6->address, // tried: 4.2.1
                      "use Open MPI (--via openmpi), or a launcher that needs no mpirun"};
     }
     auto launches = ranks_on_every_node(request);

@@ -65,7 +65,7 @@ try:
     deadline = time.monotonic() + patience
     while sum(node["Alive"] for node in ray.nodes()) < int(nodes):
         if time.monotonic() > deadline:
-            sys.exit(f"only {len(ray.nodes())} of {nodes} nodes have come")
+            sys.exit(f"only {len(ray.nodes())} of {nodes} nodes have joined")
         time.sleep(0.1)
     ray.shutdown()
     os.environ.update(RAY_ADDRESS=at, RANK="0", LOCAL_RANK="0", WORLD_SIZE="1", LOCAL_WORLD_SIZE="1")
@@ -95,10 +95,11 @@ Errors ray_warnings(const LaunchRequest& request) {
         std::pair(major, minor) >= std::pair(2, 52)) {
         return {};
     }
-    return {{ErrorKind::config, "",
-             "Ray " + printable(version) +
-                 " takes no token: whoever reaches its ports on the network can run code in this job",
-             "take an image with Ray 2.52 or newer"}};
+    return {
+        {ErrorKind::config, "",
+         "Ray " + printable(version) +
+             " does not support tokens: whoever reaches its ports on the network can run code in this job",
+         "take an image with Ray 2.52 or newer"}};
 }
 
 Result<std::vector<NodeLaunch>> launch_ray(const LaunchRequest& request) {

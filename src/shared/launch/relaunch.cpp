@@ -173,7 +173,7 @@ Result<std::vector<wire::JobStart>> relaunch_with(const wire::JobPolicy& policy,
     request.nodes.clear();
     for (const auto part : policy.members) {
         if (part < 0 || static_cast<std::size_t>(part) >= all.size()) {
-            return Error{.kind = ErrorKind::protocol, .message = "the job's launch knows too few nodes"};
+            return Error{.kind = ErrorKind::protocol, .message = "the job's launch has too few nodes"};
         }
         request.nodes.push_back(all[static_cast<std::size_t>(part)]);
     }

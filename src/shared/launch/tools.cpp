@@ -100,7 +100,7 @@ Error differs(const LaunchNode& first, const LaunchNode& node, const std::string
     return {ErrorKind::config, node.name.str(),
             "it has " + tool + " " + printable(node.versions.at(tool)) + ", and " + first.name.str() +
                 " has " + printable(first.versions.at(tool)),
-            "give every node the same image: the same tag can stand for another image on another host "
+            "give every node the same image: the same tag can be another image on another host "
             "(`dockdist image push --from HOST`, then `dockdist up`)"};
 }
 

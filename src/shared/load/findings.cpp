@@ -154,7 +154,7 @@ void FindingWatch::add_gpus(std::vector<Finding>& found) const {
                     {.kind = Finding::Kind::no_figures,
                      .node = name,
                      .gpu = gpu.index,
-                     .about = "nvidia-smi tells of it no more: look for Xid errors in the host's dmesg"});
+                     .about = "nvidia-smi no longer reports it: look for Xid errors in the host's dmesg"});
             }
         }
         if (!node.facts.gpu_problem.empty()) {

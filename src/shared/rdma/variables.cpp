@@ -244,7 +244,7 @@ private:
             out_.hint = "take an image with NCCL 2.30.5 or newer, connect the nodes by a switch, or write "
                         "`network: {rdma: off}`";
         } else if (!cabling_.apart.empty()) {
-            out_.unsettled = "no cable joins " + cabling_.apart + ", and NCCL reaches neighbours alone";
+            out_.unsettled = "no cable joins " + cabling_.apart + ", and NCCL reaches only neighbours";
             out_.hint =
                 "write the hosts in the order of the cables, and NCCL_ALGO: Ring in `container.env`; or "
                 "connect the nodes by a switch";

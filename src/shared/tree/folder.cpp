@@ -24,12 +24,12 @@ Error tree_error(const std::string& what, int number) {
         break;
     case ELOOP:
     case ENOTDIR:
-        error.hint = "a file or a link stands where a folder is needed; links are never followed there";
+        error.hint = "there is a file or a link where a folder is needed; links are never followed there";
         break;
     case EISDIR:
     case ENOTEMPTY:
     case EEXIST:
-        error.hint = "a folder with content stands there: remove it, or let --delete do so";
+        error.hint = "a folder with content is there: remove it, or let --delete do so";
         break;
     default:
         break;

@@ -24,8 +24,9 @@ public:
     // Whether it was not there before: a folder that is there already keeps its mode. The mode has rwx for
     // the owner added, so that it can be written into; set_mode has the last word.
     Result<bool> make_folder(const std::string& name, std::uint32_t mode);
-    Status link(const std::string& name, const std::string& target); // takes the place of what is no folder
-    Status remove(const std::string& name);                          // a folder only when it is empty
+    Status link(const std::string& name,
+                const std::string& target); // takes the place of what is not a folder
+    Status remove(const std::string& name); // a folder only when it is empty
     Status set_mode(const std::string& name, std::uint32_t mode);
     Status set_time(const std::string& name, std::int64_t time_ns); // of a file
 

@@ -238,7 +238,7 @@ void read_fields(ObjectReader& reader, FactsQuestion& question) {
         }
     });
     if (!question.mounts.empty() && !is_mount_token(question.token)) {
-        reader.fail("a token of the check that is none");
+        reader.fail("an invalid token of the check");
     }
     for (const auto& folder : question.mounts) {
         if (!folder.starts_with('/')) {

@@ -47,7 +47,7 @@ void read_fields(ObjectReader& reader, LookForTokens& question) {
     reader.read_bytes("nodes", question.nodes);
     reader.read("token", question.token);
     if (!is_mount_token(question.token) || !std::ranges::all_of(question.nodes, is_plain_name)) {
-        reader.fail("a token of the check that is none");
+        reader.fail("an invalid token of the check");
     }
 }
 

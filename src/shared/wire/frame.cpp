@@ -9,7 +9,7 @@ Error damaged_frame(std::string message) {
     return Error{
         .kind = ErrorKind::protocol,
         .message = std::move(message),
-        .hint = "the stream from the node was damaged, or something else than dockdist-init wrote to it"};
+        .hint = "the stream from the node was damaged, or something other than dockdist-init wrote to it"};
 }
 
 } // namespace

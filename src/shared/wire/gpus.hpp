@@ -57,7 +57,7 @@ struct GpuAsk {
     int priority = 0;      // the greater goes ahead in the line
     std::int64_t number = 0;     // above 0: the final number in line that it had before its stream broke
     std::int64_t in_use_mib = 0; // a GPU with more memory used than that, which no job has, is somebody's
-    // Units of jobs that no board knows: on this host, in nodes that an earlier dockdist made. They count as
+    // Units of jobs that no board knows: on this host, in nodes that an older dockdist created. They count as
     // held.
     std::vector<GpuHold> taken{};
     bool operator==(const GpuAsk&) const = default;

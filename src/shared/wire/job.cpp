@@ -58,7 +58,7 @@ void check_opening(const JobOpening& opening, ObjectReader& reader) {
         reader.fail("\"job\" must be 1 to 64 letters, digits, '-', '_' or '.', and not begin with '.'");
     }
     if (!are_variables(opening.env) || !are_variables(opening.secrets)) {
-        reader.fail("\"env\" or \"secrets\": a name is empty or has '=', or a NUL byte stands in it");
+        reader.fail("\"env\" or \"secrets\": a name is empty or has '=', or contains a NUL byte");
     }
     if (has_nul(opening.workdir) || has_nul(opening.user)) {
         reader.fail("\"workdir\" or \"user\" holds a NUL byte");
@@ -74,7 +74,7 @@ void check_opening(const JobOpening& opening, ObjectReader& reader) {
     for (const auto& question : opening.questions) {
         if (question.argv.empty() || question.argv.front().empty() ||
             std::ranges::any_of(question.argv, has_nul)) {
-            reader.fail("\"questions\": one names no program, or a NUL byte stands in it");
+            reader.fail("\"questions\": one names no program, or contains a NUL byte");
         }
     }
 }

@@ -231,7 +231,7 @@ Result<JobSummary> parse_job_summary(std::string_view line) {
     reader.require("job");
     reader.read("job", summary.job);
     if (!reader.failed() && !is_job_id(summary.job)) { // it becomes the name of a folder
-        reader.fail("\"job\" is no job's name");
+        reader.fail("\"job\" is not a job's name");
     }
     reader.read("running", summary.running);
     reader.read("started_ms", summary.started_ms, 0, latest_ms);

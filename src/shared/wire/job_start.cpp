@@ -14,7 +14,7 @@ bool is_variable_name(const std::string& name) {
 
 void check_start(const JobStart& start, ObjectReader& reader) {
     if (!start.local_rank_option.starts_with('-') || has_nul(start.local_rank_option)) {
-        reader.fail("\"local_rank_option\" is no option");
+        reader.fail("\"local_rank_option\" is not an option");
     }
     for (const auto* words : {&start.argv, &start.rank_command}) {
         if (!words->empty() && words->front().empty()) {
@@ -25,10 +25,10 @@ void check_start(const JobStart& start, ObjectReader& reader) {
         }
     }
     if (!are_variables(start.env)) {
-        reader.fail("\"env\": a name is empty or has '=', or a NUL byte stands in it");
+        reader.fail("\"env\": a name is empty or has '=', or contains a NUL byte");
     }
     if (!std::ranges::all_of(start.rank_env, are_variables)) {
-        reader.fail("\"rank_env\": a name is empty or has '=', or a NUL byte stands in it");
+        reader.fail("\"rank_env\": a name is empty or has '=', or contains a NUL byte");
     }
     for (const auto& [path, content] : start.files) {
         if (path.empty() || path.front() != '/' || has_nul(path)) {

@@ -16,7 +16,7 @@ Error protocol_error(std::string message) {
     return Error{.kind = ErrorKind::protocol,
                  .message = std::move(message),
                  .hint =
-                     "is the node of another version of dockdist? `dockdist up` makes it anew with this one"};
+                     "is the node of another version of dockdist? `dockdist up` recreates it with this one"};
 }
 
 bool is_utf8(std::string_view text) {
@@ -113,7 +113,7 @@ Result<json> parse_object(std::string_view line, std::string_view what) {
         return protocol_error(std::string(what) + " is longer than 4 MiB");
     }
     if (is_deep(line)) {
-        return protocol_error(std::string(what) + " holds objects in each other beyond all measure");
+        return protocol_error(std::string(what) + " nests objects too deeply");
     }
     auto parsed = json::parse(line.begin(), line.end(), nullptr, false);
     if (parsed.is_discarded()) {

@@ -17,7 +17,7 @@ std::optional<Error> failure_in(const nlohmann::json& json, std::string_view wha
         return std::nullopt;
     }
     if (!found->is_object()) {
-        return Error{ErrorKind::protocol, "", std::string(what) + " is an error that is no object", ""};
+        return Error{ErrorKind::protocol, "", std::string(what) + " is an error that is not an object", ""};
     }
     ObjectReader reader(*found, std::string(what) + ", an error");
     auto error = read_error(reader);
@@ -26,11 +26,11 @@ std::optional<Error> failure_in(const nlohmann::json& json, std::string_view wha
 
 Status read_value(const nlohmann::json& json, std::string_view what, std::vector<std::string>& values) {
     if (!json.is_array()) {
-        return Error{ErrorKind::protocol, "", std::string(what) + " is no array", ""};
+        return Error{ErrorKind::protocol, "", std::string(what) + " is not an array", ""};
     }
     for (const auto& item : json) {
         if (!item.is_string()) {
-            return Error{ErrorKind::protocol, "", std::string(what) + " is no array of strings", ""};
+            return Error{ErrorKind::protocol, "", std::string(what) + " is not an array of strings", ""};
         }
         values.push_back(item.get<std::string>());
     }

@@ -21,7 +21,7 @@ std::optional<Error> failure_in(const nlohmann::json& json, std::string_view wha
 template <class T>
 Status read_value(const nlohmann::json& json, std::string_view what, T& value) {
     if (!json.is_object()) {
-        return Error{ErrorKind::protocol, "", std::string(what) + " is no object", ""};
+        return Error{ErrorKind::protocol, "", std::string(what) + " is not an object", ""};
     }
     ObjectReader reader(json, what);
     read_fields(reader, value);
@@ -34,7 +34,7 @@ Status read_value(const nlohmann::json& json, std::string_view what, std::vector
 template <class T>
 Status read_value(const nlohmann::json& json, std::string_view what, std::vector<T>& values) {
     if (!json.is_array()) {
-        return Error{ErrorKind::protocol, "", std::string(what) + " is no array", ""};
+        return Error{ErrorKind::protocol, "", std::string(what) + " is not an array", ""};
     }
     for (const auto& item : json) {
         if (const auto read = read_value(item, what, values.emplace_back()); !read) {

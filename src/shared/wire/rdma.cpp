@@ -43,7 +43,7 @@ void read_gid(ObjectReader& reader, const json& item, RdmaGid& gid) {
     if (index < 0 || index > highest_gid || prefix < 0 || prefix > bits || !is_ip_address(gid.address) ||
         gid.netdev.size() > longest_word ||
         !std::ranges::all_of(gid.netdev, [](char c) { return c > ' ' && c < '\x7F'; })) {
-        return reader.fail("a GID of an RDMA port that is none");
+        return reader.fail("an invalid GID of an RDMA port");
     }
     gid.index = static_cast<int>(index);
     gid.prefix = static_cast<int>(prefix);
@@ -129,7 +129,7 @@ void read_fields(ObjectReader& reader, RdmaPort& port) {
     reader.require("device");
     reader.read("device", port.device);
     if (!is_rdma_device(port.device)) {
-        reader.fail("an RDMA device with a name that is none");
+        reader.fail("an RDMA device with an invalid name");
     }
     reader.read("port", port.port, 0, most_ports_of_a_device);
     reader.read("mbps", port.mbps, 0, fastest_mbps);

@@ -163,7 +163,7 @@ void read_member(ObjectReader& reader, const char* key, Items& items, Member Ite
 template <class Value>
 void read_optional(ObjectReader& reader, const char* key, std::optional<Value>& out) {
     if (const auto* cell = reader.any(key); cell != nullptr && !read_cell(*cell, out)) {
-        reader.fail(std::string("\"") + key + "\" is no figure");
+        reader.fail(std::string("\"") + key + "\" is not a number");
     }
 }
 
@@ -177,7 +177,7 @@ void read_optional(ObjectReader& reader, const char* key, std::optional<std::int
 
 void read_word(ObjectReader& reader, const char* key, std::string& out) {
     if (const auto* cell = reader.any(key); cell != nullptr && !read_word(*cell, out)) {
-        reader.fail(std::string("\"") + key + "\" is no word");
+        reader.fail(std::string("\"") + key + "\" is not a word");
     }
 }
 

@@ -39,7 +39,7 @@ Result<SetupLine> parse_setup_line(std::string_view text) {
     reader.read("again", line.again);
     if ((!line.digest.empty() && !is_setup_digest(line.digest)) ||
         (!line.again.empty() && !is_setup_digest(line.again))) {
-        reader.fail("a digest is none");
+        reader.fail("a digest is invalid");
     }
     if (reader.failed()) {
         return reader.error();

@@ -29,7 +29,7 @@ void append(std::string& out, const SyncMessage& head, std::string_view text) {
 Error damaged_tree_message(std::string message) {
     return {.kind = ErrorKind::protocol,
             .message = std::move(message),
-            .hint = "the stream was damaged, or something else than dockdist wrote to it"};
+            .hint = "the stream was damaged, or something other than dockdist wrote to it"};
 }
 
 } // namespace

@@ -79,7 +79,7 @@ Result<TunnelTarget> parse_tunnel_target(std::string_view text) {
         reader.fail("\"host\" is longer than a unix socket's path may be");
     }
     if (target.host.size() > longest_host || target.host.find('\0') != std::string::npos) {
-        reader.fail("\"host\" is no host's name");
+        reader.fail("\"host\" is not a host's name");
     }
     if (reader.failed()) {
         return reader.error();

@@ -81,7 +81,7 @@ def main():
     rank.tell("backend", rank.backend)
     rank.tell("step", "0")
     rank.train()
-    print("ended as it was told", flush=True)
+    print("stopped on request", flush=True)
 
 
 if __name__ == "__main__":

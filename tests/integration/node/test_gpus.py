@@ -371,7 +371,7 @@ class TestHostileBoard(OnAHost):
         for make in (lambda: os.mkfifo(lock), lambda: os.symlink("/etc/passwd", lock), lambda: os.mkdir(lock)):
             make()
             error = node.ask("no-lock").until("error")
-            assert error["message"] == lock + " is no plain file: the nodes of this host cannot agree on its GPUs"
+            assert error["message"] == lock + " is not a regular file: the nodes of this host cannot agree on its GPUs"
             assert "dockdist-gpus" in error["hint"]
             os.rmdir(lock) if os.path.isdir(lock) else os.unlink(lock)
         waiter = node.ask("replaced")

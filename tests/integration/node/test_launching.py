@@ -110,7 +110,7 @@ class TestBareCommands(TwoNodes):
         self.write_ssh_config()
         done = self.bare("pdsh", "-w", "node-0,worker2:%d" % self.port("node-1"), "hostname")
         assert (done.returncode, done.stdout, done.stderr.decode()) == (
-            1, b"", "pdsh: worker2:%d: pdsh takes no ports; type `-w node-0,node-1`, and such names in a hostfile: dockdist's ssh "
+            1, b"", "pdsh: worker2:%d: pdsh does not support ports; type `-w node-0,node-1`, and such names in a hostfile: dockdist's ssh "
             "knows the nodes' ports\n" % self.port("node-1"))
 
 
@@ -214,7 +214,7 @@ class TestRanksBySsh(TwoNodes, WithCleanup):
     def test_a_node_without_a_part_refuses_to_run_a_rank(self):
         done = self.from_node_0("elsewhere", "ssh", "node-1", "dockdist-init rank")
         assert done.returncode == 125
-        assert b"this node has no part of job elsewhere" in done.stderr
+        assert b"this node has no part in job elsewhere" in done.stderr
 
     def test_the_part_is_gone_with_the_job(self):
         stream = self.part("gone")

@@ -207,7 +207,7 @@ class TestTheFirstProcess(WithCleanup):
         third = Join(self.node("node-2"), 2, ssh_port=2222)
         answer = third.line()
         third.end()
-        assert answer["message"] == f"port 2222 of {ADDRESS} is in use, by a process outside of this container"
+        assert answer["message"] == f"port 2222 of {ADDRESS} is in use, by a process outside this container"
 
     def test_a_port_is_a_node_s_from_its_choice_on_and_while_sshd_starts_again(self):
         holder, other = (self.node(name, mounts={SHARED: self.shared}) for name in ("node-0", "node-1"))

@@ -229,7 +229,7 @@ class TestStartedFromOutside(OnANode):
     def test_without_a_part_it_says_so(self):
         done = self.node.run_rank("elsewhere")
         assert (done.returncode, done.stdout) == (125, b"")
-        assert b"this node has no part of job elsewhere" in done.stderr
+        assert b"this node has no part in job elsewhere" in done.stderr
         done = self.node.run_rank("")
         assert done.returncode == 125
         assert b"DOCKDIST_JOB is not set" in done.stderr

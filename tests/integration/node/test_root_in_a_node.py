@@ -171,7 +171,7 @@ class TestRoot:
         shell = self.node.run(INIT, "with-environment", "--user", "0", "--line", "id -u", environment={"SHELL": "/home/u/bin/sh"})
         assert shell.stdout == b"0\n"
         refused = self.as_root("bash", "-c", "id -u")  # the user's alone
-        assert (refused.returncode, refused.stdout) == (126, b"") and b"others than root can change" in refused.stderr, refused
+        assert (refused.returncode, refused.stdout) == (126, b"") and b"users other than root can change" in refused.stderr, refused
         self.assert_nobody_led_root()
         assert self.as_root("/home/u/bin/id", "-u").stdout == b"0\n"  # named by its path, it is what was asked for
         assert self.ran() == [("0", "id")]
@@ -189,7 +189,7 @@ class TestRoot:
         assert b"ermission denied" in forged.stderr, forged
         self.as_user("sh", "-c", "mkdir -p /var/lib/dockdist/setup/users/1000 && echo '%s %s %s ' >/var/lib/dockdist/setup/users/1000/%s" % (
             text, files, files, text))
-        # As a node of an earlier dockdist may hold it, where everybody wrote to the folder.
+        # As a node of an older dockdist may hold it, where everybody wrote to the folder.
         owned("%s %s %s \n" % (text, files, files), USER, 0o644)(self.node.root + place)
         assert self.line(line["run"])[1] == "new"
         self.ran()

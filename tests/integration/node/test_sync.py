@@ -100,8 +100,8 @@ class TestSync:
     def test_a_target_that_is_a_file_or_not_absolute_is_told(self):
         self.target.parent.mkdir()
         self.target.write_text("x")
-        assert "a file stands there" in self.problems(self.sync())[0]
-        assert "no absolute path" in self.problems(self.talk(message("O", text="here") + message(".")))[0]
+        assert "a file is there" in self.problems(self.sync())[0]
+        assert "not an absolute path" in self.problems(self.talk(message("O", text="here") + message(".")))[0]
 
     def test_garbage_is_refused(self):
         for data in (b"\xff" * 64, b"GET / HTTP/1.1\r\n\r\n", message("x"), message("L")[:-1] + b"\x09"):

@@ -162,7 +162,7 @@ def test_a_time_limit_ends_the_job_as_timeout_does(slurm):
                      "sh -c 'trap \"echo told to end; exit 0\" TERM; echo begun; sleep 600 & wait'", code=124, timeout=150)
         assert_in("the allocation's time is nearly over: stopping the job", done.stdout)
         assert_in("told to end", done.stdout)
-        assert_in("its time was over", done.stdout)
+        assert_in("timed out and was stopped", done.stdout)
         assert not s.containers()
 
 
@@ -182,17 +182,17 @@ def test_a_job_that_is_preempted_ends_cleanly_and_begins_again(slurm):
 
 
 WRONG = [
-    ("dockdist validate", "this is not inside of an allocation of Slurm: SLURM_JOB_ID is not set"),
+    ("dockdist validate", "this is not inside a Slurm allocation: SLURM_JOB_ID is not set"),
     ("SLURM_JOB_ID=999999 dockdist status", "Invalid job id specified"),
-    ("SLURM_JOB_ID=x dockdist status", "SLURM_JOB_ID=x is no job of Slurm's"),
-    ("dockdist slurm submit -- train.py", "what stands behind `--` is no `run`"),
+    ("SLURM_JOB_ID=x dockdist status", "SLURM_JOB_ID=x is not a job of Slurm's"),
+    ("dockdist slurm submit -- train.py", "what follows `--` is not `run`"),
     ("dockdist slurm submit -- run --nonsense -- true", "dockdist run has no option --nonsense"),
     ("dockdist slurm submit -- run -f other.yaml -- true", "are for both commands at once"),
     ("dockdist slurm submit -- run --detach -- true", "--detach: a batch job ends with its `run`"),
     ("dockdist slurm submit -- run --launcher nosuch -- true", "unknown launcher `nosuch`"),
     ("dockdist slurm submit --warning 20h -- run -- true", "is not a duration from 1s to 65535s"),
-    ("dockdist export slurm -- train.py", "how many nodes is not known: the hosts are an allocation's"),
-    ("dockdist slurm submit --partition nowhere -- run -- true", "Slurm does not take the job: sbatch: error:"),
+    ("dockdist export slurm -- train.py", "the number of nodes is not known: the hosts are those of an allocation"),
+    ("dockdist slurm submit --partition nowhere -- run -- true", "Slurm refused the job: sbatch: error:"),
     ("PATH=/nowhere dockdist slurm submit -- run -- true", "is for a machine from which jobs are submitted"),
     ("salloc --quiet -N1 : -N1 sh -c '/shared/dockdist status'", "is heterogeneous"),
 ]

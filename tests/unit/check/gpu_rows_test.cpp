@@ -76,7 +76,8 @@ TEST_CASE("GPUs that are not usable, too few, not told of, or not wanted") {
     CHECK(few.text == "1 of 2 GPUs are visible");
 
     CHECK(one_row(answering("gpus", 127, ""), "gpus").text == "no nvidia-smi in the container");
-    CHECK(one_row(answering("gpus", -1, ""), "gpus").text == "nvidia-smi gave no answer: no end within 12 s");
+    CHECK(one_row(answering("gpus", -1, ""), "gpus").text ==
+          "nvidia-smi gave no answer: it did not finish within 12 s");
     CHECK(one_row(answering("gpus", 0, "garbage\n"), "gpus").state == State::fail);
     const auto lost =
         one_row(answering("gpus", 0,
@@ -132,7 +133,7 @@ TEST_CASE("memory errors: none, uncorrected, rows that wait, rows that failed, n
         return one_row(answering("gpus", 0, gpu_line("0, GPU-aa", "NVIDIA H100", "1", "550.127.08", count)),
                        "ecc");
     };
-    CHECK(with_errors("[N/A]").text == "not told by these GPUs");
+    CHECK(with_errors("[N/A]").text == "not reported by these GPUs");
     CHECK(with_errors("0").text == "no uncorrected memory errors");
 
     const auto errors = with_errors("3");
@@ -217,11 +218,11 @@ TEST_CASE("AMD's GPUs are known from what dockdist-init says of them") {
 
     const GpuSpec three{.kind = GpuSpec::Kind::devices,
                         .devices = {"amd.com/gpu=0", "amd.com/gpu=1", "amd.com/gpu=2"}};
-    CHECK(one_row(node, "gpus", three).text == "2 of 3 GPUs of AMD's are visible");
+    CHECK(one_row(node, "gpus", three).text == "2 of 3 GPUs of AMD are visible");
     for (const auto& unknown : {answering("gpus", 0, "{}\n"), answering("gpus", 127, ""), facts_of(0)}) {
         const auto row = one_row(unknown, "gpus", amd);
         CHECK(row.state == State::fail);
-        CHECK(row.text == "0 of 1 GPUs of AMD's are visible");
+        CHECK(row.text == "0 of 1 GPUs of AMD are visible");
     }
 }
 

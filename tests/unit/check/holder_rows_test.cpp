@@ -50,8 +50,8 @@ TEST_CASE("GPUs whose jobs are gone are told once, with what to do") {
           "warn node-0: GPU 0, GPU 1 held for 2 h by gone, which the node does not know as running\n"
           "pass node-1: GPUs are held by jobs that run, or free\n");
     CHECK(rows({held(0, "lost", "node-7"), held(1, "")}) ==
-          "warn node-0: GPU 0 held for 2 h by lost of node-7, which is no node of the file\n"
-          "warn node-0: GPU 1 held for 2 h by processes of a job that nobody knows any more\n"
+          "warn node-0: GPU 0 held for 2 h by lost of node-7, which is not a node of the file\n"
+          "warn node-0: GPU 1 held for 2 h by processes of a job that no node knows any more\n"
           "pass node-1: GPUs are held by jobs that run, or free\n");
     auto slot = held(0, "gone");
     slot.unit.id = "slot:llm/node-0/0";

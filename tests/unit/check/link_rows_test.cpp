@@ -179,7 +179,7 @@ TEST_CASE("a slow link is named in its direction, with what was sent again") {
     CHECK(rows[0].state == State::warn); // two thirds of what is usual
     CHECK(rows[0].subject == "node-1 → node-3");
     CHECK(rows[0].text ==
-          "6.40 Gbit/s, 2.5 % of its segments sent again; other links of both nodes reach 9.60 Gbit/s");
+          "6.40 Gbit/s, 2.5 % of its segments retransmitted; other links of both nodes reach 9.60 Gbit/s");
 }
 
 TEST_CASE("of two nodes only the directions compare") {

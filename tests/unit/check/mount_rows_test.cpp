@@ -113,7 +113,7 @@ TEST_CASE("a folder that hangs, or is none on one node") {
     CHECK(rows[0].state == State::fail);
     CHECK(rows[0].text == "/data does not answer: no end within 16 s");
     CHECK(rows[1].subject == "node-2");
-    CHECK(rows[1].text == "/data is no folder here");
+    CHECK(rows[1].text == "/data is not a folder here");
     // A file on every node, or nothing told: nothing to compare.
     for (auto& node : nodes) {
         node.facts.mounts.insert_or_assign("/data", wire::MountFacts{});

@@ -71,13 +71,13 @@ TEST_CASE("another way out, another first address and a tunnel are warned of") {
     network.first_address = "10.7.0.1";
     row = first(nodes, "interface");
     CHECK(row.state == State::warn);
-    CHECK(row.text == "eth0, up: its first address is 10.7.0.1, which programs take that know its name alone "
-                      "(NCCL, Gloo)");
+    CHECK(row.text == "eth0, up: its first address is 10.7.0.1, which programs use that only "
+                      "know its name (NCCL, Gloo)");
     network.tunnel = true;
     network.first_address.clear();
     row = first(nodes, "interface");
     CHECK(row.state == State::warn);
-    CHECK(row.text == "eth0, up: a tunnel, as a VPN's: all that jobs exchange goes through it");
+    CHECK(row.text == "eth0, up: a tunnel, such as a VPN's: all traffic of jobs goes through it");
     CHECK(row.hint.find("network: {subnet:") != std::string::npos);
 }
 

@@ -19,7 +19,7 @@ TEST_CASE("limits inside an ssh session") {
     node.facts.limits->memlock = 64 << 10;
     row = judge_limits(node, container); // no RDMA here that misses it
     CHECK(row.state == State::pass);
-    CHECK(row.text.ends_with("; more memlock its engine does not give"));
+    CHECK(row.text.ends_with("; its engine does not allow more memlock"));
     CHECK(row.hint.empty());
     container.ulimits["memlock"] = {-1, -1};
     row = judge_limits(node, container);
@@ -41,7 +41,7 @@ TEST_CASE("limits inside an ssh session") {
     node.facts.limits->stack = 1 << 20;
     row = judge_limits(node, container);
     CHECK(row.state == State::warn);
-    CHECK(row.hint == "data loaders run out of files: set `container.ulimits: {nofile: 1048576}`; set "
+    CHECK(row.hint == "data loaders run out of open files: set `container.ulimits: {nofile: 1048576}`; set "
                       "`container.ulimits: {stack: 64m}`");
 
     node.facts.limits =
@@ -101,7 +101,7 @@ TEST_CASE("governors and Xid errors: rows only where they are told") {
     nodes[0].facts.system->xids = {{"0000:3b:00", 79}, {"0000:3b:00", 48}};
     const auto governor = rows_of(judge_system(nodes, {}), "governor").at(0);
     CHECK(governor.state == State::warn);
-    CHECK(governor.text == "2 CPUs are governed by powersave");
+    CHECK(governor.text == "2 CPUs use the powersave governor");
     const auto xid = rows_of(judge_system(nodes, {}), "xid").at(0);
     CHECK(xid.state == State::warn);
     CHECK(xid.text == "Xid errors in the kernel's log: 79 on 0000:3b:00, 48 on 0000:3b:00");
@@ -131,11 +131,11 @@ TEST_CASE("disks: one row for all that have room, one for each that has not") {
     CHECK(rows[0].text == "1.0 MiB free in /var/lib/docker");
     CHECK(rows[1].state == State::warn);
     CHECK(rows[0].hint ==
-          "make room on the host, where images and containers stand: `docker system df` shows, and "
+          "free space on the host, where images and containers are kept: `docker system df` shows, and "
           "`docker image prune` removes what nothing uses");
     CHECK(rows[1].text == "2.0 GiB free in /var/lib/containers/storage");
     CHECK(rows[1].hint ==
-          "make room on the host, where images and containers stand: `podman system df` shows, and "
+          "free space on the host, where images and containers are kept: `podman system df` shows, and "
           "`podman image prune` removes what nothing uses");
     CHECK(rows[2].subject == "node-1");
     CHECK(rows[2].text == "40.0 GiB free");

@@ -81,13 +81,13 @@ TEST_CASE("no list is waited for, none has no end, and none is everybody's to wr
     const Folder folder;
     REQUIRE(::mkfifo((folder.path / "fifo").c_str(), 0600) == 0);
     CHECK(
-        folder.read({.file = folder.path / "fifo"}).error().message.ends_with(": it is a pipe, and no file"));
-    CHECK(folder.read({.file = "/dev/zero"}).error().message.ends_with(": it is no regular file"));
+        folder.read({.file = folder.path / "fifo"}).error().message.ends_with(": it is a pipe, not a file"));
+    CHECK(folder.read({.file = "/dev/zero"}).error().message.ends_with(": it is not a regular file"));
     const auto list = folder.path / "hosts";
     std::ofstream(list) << "gpu1\n";
     Folder::mode(list, 0666);
     CHECK(folder.read({.file = list}).error().message ==
-          "the list " + list.string() + " is not taken: everybody may write to " + list.string());
+          "the list " + list.string() + " is refused: everybody may write to " + list.string());
     Folder::mode(list, 0664); // a team keeps it
     CHECK(folder.read({.file = list}).has_value());
     if (::geteuid() == 0) {
@@ -119,7 +119,7 @@ TEST_CASE("an inventory of Ansible comes with the files of variables beside it")
     plain.format = HostSource::Format::hosts;
     CHECK(Folder::read_all(plain, *read_spec(folder.spec))->beside.empty());
     Folder::mode(folder.path / "group_vars/gpu", 0666); // who could write there would name the machines
-    CHECK(folder.read(source).error().message.find("group_vars/gpu is not taken: everybody may write to") !=
+    CHECK(folder.read(source).error().message.find("group_vars/gpu is refused: everybody may write to") !=
           std::string::npos);
 }
 
@@ -178,7 +178,7 @@ TEST_CASE("what is judged is the file that was read") {
     std::ofstream(folder.spec) << "image: b\n"; // as good as the other one
     const auto done = Folder::read({.command = {folder.program}}, text);
     CHECK(done.error().message ==
-          "the command is not run: " + folder.spec.string() + " is not what it was when it was read");
+          "the command is not run: " + folder.spec.string() + " has changed since it was read");
     CHECK_FALSE(fs::exists(folder.mark));
     Folder::mode(folder.path / "before", 0666); // as if it had been so when it was read
     const auto open = *read_spec(folder.path / "before");

@@ -91,7 +91,7 @@ TEST_CASE("nodes at IPv4 and at IPv6 addresses are named before anybody waits fo
     CHECK(checked.error().where == "node-1");
     CHECK(checked.error().message ==
           "node-0, node-2, node-3, node-4, node-5, node-6, node-7, node-8 and 3 more are at IPv4 addresses, "
-          "and node-1 at IPv6's: launchers and NCCL need one family for all");
+          "and node-1 at IPv6 addresses: launchers and NCCL need one family for all");
     for (auto& record : records) {
         record.address = "fd00::1";
     }

@@ -40,8 +40,9 @@ TEST_CASE("who does not agree keeps the container, its files and the cluster as 
     CHECK(result.errors[0].message == "nothing was changed: files would be lost");
     REQUIRE(cluster.told.size() == 1);
     REQUIRE(cluster.told[0].size() == 1); // of the node alone that is made anew
-    CHECK(to_text(cluster.told[0][0]) ==
-          "node-0 on node-0 (tcp://10.0.0.1): 1 file on no mount goes with it, up to 2.0 KiB: /out/ckpt.pt");
+    CHECK(
+        to_text(cluster.told[0][0]) ==
+        "node-0 on node-0 (tcp://10.0.0.1): 1 file on no mount is lost with it, up to 2.0 KiB: /out/ckpt.pt");
     for (auto call = cluster.log.begin() + static_cast<std::ptrdiff_t>(before); call != cluster.log.end();
          ++call) {
         CAPTURE(*call);
@@ -67,7 +68,7 @@ TEST_CASE("an engine that does not tell is no reason to go on in silence") {
     cluster.fakes[0]->fail("container_diff", {ErrorKind::engine, "", "no diff here", ""});
     CHECK_FALSE(cluster.up("a2").errors.empty());
     REQUIRE(cluster.told.size() == 1);
-    CHECK(cluster.told[0][0].message.ends_with("does not tell what that is: no diff here"));
+    CHECK(cluster.told[0][0].message.ends_with("does not say which: no diff here"));
 }
 
 } // namespace losses_test

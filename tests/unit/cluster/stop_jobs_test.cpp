@@ -116,8 +116,9 @@ TEST_CASE("what a node says that cannot say whether jobs run") {
         engine.fail("create_exec", {ErrorKind::timeout, "", "no answer for 30 s", ""}, -1);
         const auto result = take_down(cluster);
         REQUIRE(result.errors.size() == 1);
-        CHECK(to_text(result.errors[0]) == "node-1: nobody knows whether jobs run there: no answer for 30 s\n"
-                                           "  try again; or add --stop-jobs, which goes on without knowing");
+        CHECK(to_text(result.errors[0]) ==
+              "node-1: it is not known whether jobs run there: no answer for 30 s\n"
+              "  try again; or add --stop-jobs, which goes on without knowing");
         CHECK(cluster.containers() == both);
         CHECK(take_down(cluster, {.stop_jobs = true}).errors.empty());
     }
@@ -125,7 +126,7 @@ TEST_CASE("what a node says that cannot say whether jobs run") {
         engine.container("dockdist-vision-node-1").state = ContainerState::paused;
         const auto result = take_down(cluster);
         REQUIRE(result.errors.size() == 1);
-        CHECK(result.errors[0].message == "nobody knows whether jobs run there: its container is paused");
+        CHECK(result.errors[0].message == "it is not known whether jobs run there: its container is paused");
         CHECK(cluster.containers() == both);
         CHECK(take_down(cluster, {.stop_jobs = true}).errors.empty());
     }
@@ -170,8 +171,7 @@ TEST_CASE("up that would make a node anew under a job names it, and changes noth
     REQUIRE(refused.errors.size() == 1);
     CHECK(to_text(refused.errors[0]) ==
           "train: ada@desk's, running for 12 min on node-0 (GPU 0, 1), node-1 (GPU 3): node-1 would be "
-          "made "
-          "anew: `env.NVIDIA_A` changed\n"
+          "recreated: `env.NVIDIA_A` changed\n"
           "  wait until it is over (`dockdist wait train`), or add --stop-jobs");
     CHECK(refused.jobs_in_way);
     CHECK(execs_of(cluster, "job stop").empty());

@@ -116,7 +116,7 @@ TEST_CASE("what is not the toolkit is removed before anything of it runs, said, 
         run_task(cluster.io, up(cluster.spec, cluster.engines, cluster.toolkits, cluster.options, warnings));
     CHECK(result.errors.empty());
     REQUIRE_FALSE(warnings.texts.empty());
-    CHECK(warnings.texts.front().find("was not what it was to hand on, and was removed") !=
+    CHECK(warnings.texts.front().find("was not what it should have passed on, and was removed") !=
           std::string::npos);
     for (const auto* engine : cluster.fakes) {
         const auto& calls = engine->calls;

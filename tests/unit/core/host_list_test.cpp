@@ -32,8 +32,8 @@ TEST_CASE("steps, several dimensions and an IPv6 address in brackets") {
 TEST_CASE("why something is no host list") {
     const auto why = [](std::string_view list) { return read_host_list(list).error().message; };
     CHECK(why("a[2-1]") == "`2-1` counts down");
-    CHECK(why("a[x]") == "`[x]` is no range of numbers");
-    CHECK(why("a[1-9/0]") == "`[1-9/0]` is no range of numbers");
+    CHECK(why("a[x]") == "`[x]` is not a range of numbers");
+    CHECK(why("a[1-9/0]") == "`[1-9/0]` is not a range of numbers");
     CHECK(why("a[1") == "the bracket in `[1` is not closed");
     CHECK(why("a,,b") == "a name is missing between two commas");
     CHECK(why("n[0-100000]") == "it stands for more than 100000 hosts");

@@ -35,9 +35,9 @@ TEST_CASE("nothing is waited for, and what has no end is not begun") {
     const Scratch folder;
     REQUIRE(::mkfifo((folder / "fifo").c_str(), 0600) == 0);
     std::filesystem::create_symlink("fifo", folder / "link");
-    CHECK(why(folder / "fifo") == "it is a pipe, and no file");
-    CHECK(why(folder / "link") == "it is a pipe, and no file");
-    CHECK(why("/dev/zero") == "it is no regular file");
+    CHECK(why(folder / "fifo") == "it is a pipe, not a file");
+    CHECK(why(folder / "link") == "it is a pipe, not a file");
+    CHECK(why("/dev/zero") == "it is not a regular file");
     CHECK(why(folder.path) == "it is a folder");
     CHECK(why(folder / "no") == "No such file or directory");
     CHECK(read_file(folder / "no", 1).error().kind == ErrorKind::not_found);

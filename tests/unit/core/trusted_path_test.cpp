@@ -123,7 +123,7 @@ TEST_CASE_FIXTURE(Scene, "a path that leads elsewhere than to what was read is t
     REQUIRE(::stat(file.c_str(), &opened) == 0);
     fs::rename(file, folder / "before");
     std::ofstream(file) << "image: b\n";
-    CHECK(text(other_writer(file, &opened)) == "R/way/to/cluster.yaml is not what it was when it was read");
+    CHECK(text(other_writer(file, &opened)) == "R/way/to/cluster.yaml has changed since it was read");
     CHECK(text(other_writer_of_found(file, opened)) == text(other_writer(file, &opened)));
 }
 

@@ -138,7 +138,7 @@ TEST_CASE("a base image's layers are told as a pull's") {
 }
 
 TEST_CASE("messages that are none are errors, and fields of another kind are skipped") {
-    CHECK(decode_build_trace("!").error().message == "a message of BuildKit is no base64");
+    CHECK(decode_build_trace("!").error().message == "a message of BuildKit is not base64");
     CHECK(decode_build_trace(to_base64("\x0a\x7f")).error().message ==
           "a message of BuildKit cannot be read");
     CHECK(decode_build_trace(to_base64("\x0a\x01\x20")).error().kind ==

@@ -196,7 +196,7 @@ TEST_CASE("what is wrong with the engine or the registry stays theirs") {
     CHECK(helper.kind == ErrorKind::engine);
     CHECK(error_of_answer(http_answer(500, R"({"message":"exit status 1"})")).message ==
           "build image train:1: exit status 1");
-    CHECK(error_of({R"({"error":"\n"})"}).message == "build image train:1: it failed without a word");
+    CHECK(error_of({R"({"error":"\n"})"}).message == "build image train:1: it failed without a message");
     CHECK(error_of({R"({"error":"\u001b[2Jx"})"}).message == "build image train:1: \\x1b[2Jx");
 }
 
@@ -294,7 +294,7 @@ TEST_CASE("a build whose engine does not answer any more is given up") {
                   {.call = 20ms, .build_silence = 5ms});
     const auto error = stub.run(stub.engine->build_image(config_of(), tar, {})).error();
     CHECK(error.kind == ErrorKind::timeout);
-    CHECK(error.message.starts_with("build image train:1: nothing comes from the engine any more: "));
+    CHECK(error.message.starts_with("build image train:1: the engine sends nothing any more: "));
 }
 
 TEST_CASE("a build that is cancelled ends its connection") {

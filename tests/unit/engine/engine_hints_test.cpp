@@ -63,13 +63,14 @@ TEST_CASE("what an authorization plugin refuses is told with the plugin, the cal
     const auto error = engine_error(answer, {.what = "start x", .request = request_in_words(request)});
     CHECK(error ==
           Error{ErrorKind::engine, "", "start x: authorization denied by plugin opa: not for you: ever",
-                "ask whoever runs that host to let its authorization plugin opa pass this call: POST "
+                "ask the administrator of that host to let its authorization plugin opa pass this call: POST "
                 "/containers/ID/exec"});
     CHECK(authorization_hint("authorization denied by plugin a\x1b[2J: x", "") ==
-          "ask whoever runs that host to let its authorization plugin a\\x1b[2J pass this call");
+          "ask the administrator of that host to let its authorization plugin a\\x1b[2J pass this call");
     CHECK(authorization_hint("plugin opa failed with error: AuthZPlugin.AuthZReq: dial unix: refused",
-                             "GET /info") == "tell whoever runs that host that its authorization plugin opa "
-                                             "does not work: nothing passes without it");
+                             "GET /info") ==
+          "tell the administrator of that host that its authorization plugin opa "
+          "does not work: nothing passes without it");
     CHECK(authorization_hint("pull access denied for x", "").empty());
     CHECK(authorization_hint("plugin x failed with error: no driver", "").empty());
 }

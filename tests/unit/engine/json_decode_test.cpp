@@ -326,8 +326,8 @@ TEST_CASE("a refusal that is no JSON is told by its first line, made printable a
 TEST_CASE("a redirect is refused as one") {
     const auto error = engine_error({301, {{"Location", "/login\n"}}, "moved"}, {.what = "list containers"});
     CHECK(error.kind == ErrorKind::protocol);
-    CHECK(error.message == "list containers: answered by a redirect (301 to '/login\\x0a'), which no Docker "
-                           "engine does for a good request");
+    CHECK(error.message == "list containers: answered by a redirect (301 to '/login\\x0a'), which no "
+                           "Docker engine does for a valid request");
 }
 
 TEST_CASE("what GPUs a container was asked for") {

@@ -138,7 +138,8 @@ TEST_CASE("an authorization plugin that refuses even the ping is told as such") 
                "{}"));
     CHECK(stub.run(stub.engine->ping()).error() ==
           Error{ErrorKind::engine, "a", "greet the engine: authorization denied by plugin opa: not for you",
-                "ask whoever runs that host to let its authorization plugin opa pass this call: GET /_ping"});
+                "ask the administrator of that host to let its authorization plugin opa pass this call: GET "
+                "/_ping"});
 }
 
 } // namespace negotiation_test

@@ -58,7 +58,7 @@ TEST_CASE("an engine's TLS port that is spoken to without TLS") {
     });
     const auto by_alert = ping_error(says(std::string("\x15\x03\x01\x00\x02\x02\x0a", 7)));
     CHECK(by_alert.kind == ErrorKind::protocol);
-    CHECK(by_alert.message == "the engine speaks TLS, and was spoken to without");
+    CHECK(by_alert.message == "the engine speaks TLS, but was contacted without it");
     CHECK(by_alert.hint.find("2376") != std::string::npos);
     CHECK(by_text == by_alert);
 }
@@ -146,9 +146,10 @@ TEST_CASE("a socket file that is not there") {
 
 TEST_CASE("where an engine that is not well says why: a user's own has a journal of its own") {
     const HttpResponse sick{500, {{"Api-Version", "1.45"}}, R"({"message":"no"})"};
-    CHECK(agree_on_version(sick).error().hint == "look at what it says on that host (journalctl -u docker)");
+    CHECK(agree_on_version(sick).error().hint ==
+          "look at its status and log on that host (journalctl -u docker)");
     CHECK(agree_on_version(sick, true).error().hint ==
-          "look at what it says on that host (journalctl --user -u docker)");
+          "look at its status and log on that host (journalctl --user -u docker)");
 }
 
 TEST_CASE("a socket file where nothing listens any more") {

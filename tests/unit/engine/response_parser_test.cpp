@@ -82,13 +82,12 @@ TEST_CASE("a body that ends before its length is cut short") {
 }
 
 TEST_CASE("a body over the limit is refused before it is read") {
-    CHECK(error_of("HTTP/1.1 200 OK\r\nContent-Length: 1001\r\n\r\n") ==
-          "the engine's answer is larger than it may be");
+    CHECK(error_of("HTTP/1.1 200 OK\r\nContent-Length: 1001\r\n\r\n") == "the engine's answer is too large");
 }
 
 TEST_CASE("a chunked body over the limit is refused") {
     CHECK(error_of("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffff\r\n") ==
-          "the engine's answer is larger than it may be");
+          "the engine's answer is too large");
 }
 
 TEST_CASE("a header over 64 KiB is refused") {
@@ -108,7 +107,7 @@ TEST_CASE("the extension of a chunk cannot grow without end") {
 
 TEST_CASE("a TLS alert is told as what it is") {
     CHECK(error_of(std::string("\x15\x03\x01\x00\x02\x02\x50", 7))
-              .find("the engine speaks TLS, and was spoken to without") == 0);
+              .find("the engine speaks TLS, but was contacted without it") == 0);
 }
 
 TEST_CASE("an ssh server is told as what it is") {
@@ -116,8 +115,8 @@ TEST_CASE("an ssh server is told as what it is") {
 }
 
 TEST_CASE("what is no HTTP is refused at its first byte, with its beginning in the message") {
-    CHECK(error_of("\x1b[31m220 smtp") == "what answers there does not speak HTTP, so it is no Docker engine "
-                                          "(it began with '\\x1b[31m220 smtp')\n"
+    CHECK(error_of("\x1b[31m220 smtp") == "what answers there does not speak HTTP, so it is "
+                                          "not a Docker engine (it began with '\\x1b[31m220 smtp')\n"
                                           "  check the address and the port");
 }
 

@@ -69,7 +69,7 @@ TEST_CASE_FIXTURE(BehindTls, "tcp:// with files of TLS is TLS") {
 TEST_CASE_FIXTURE(BehindTls, "an engine whose certificate another CA signed is refused") {
     const auto error = refusal(other.issue("server", "IP:127.0.0.1"), authority.issue("client", ""));
     CHECK(error.kind == ErrorKind::protocol);
-    CHECK(error.message.find("is not to be trusted: self-signed certificate in certificate chain") !=
+    CHECK(error.message.find("cannot be trusted: self-signed certificate in certificate chain") !=
           std::string::npos);
     CHECK(error.hint == "does tls.ca name the CA that signed the engine's certificate?");
     CHECK(server.connections() == 0);
@@ -78,7 +78,7 @@ TEST_CASE_FIXTURE(BehindTls, "an engine whose certificate another CA signed is r
 TEST_CASE_FIXTURE(BehindTls, "an engine whose certificate names another machine is refused") {
     const auto error =
         refusal(authority.issue("server", "IP:127.0.0.2,DNS:node-1"), authority.issue("client", ""));
-    CHECK(error.message.find("is not to be trusted: IP address mismatch") != std::string::npos);
+    CHECK(error.message.find("cannot be trusted: IP address mismatch") != std::string::npos);
     CHECK(error.hint.find("does not name 127.0.0.1") != std::string::npos);
     CHECK(server.connections() == 0);
 }
@@ -99,7 +99,7 @@ TEST_CASE_FIXTURE(BehindTls,
 
 TEST_CASE_FIXTURE(BehindTls, "an engine whose certificate has expired is refused") {
     const auto error = refusal(authority.issue("server", "IP:127.0.0.1", -1), authority.issue("client", ""));
-    CHECK(error.message.find("is not to be trusted: certificate has expired") != std::string::npos);
+    CHECK(error.message.find("cannot be trusted: certificate has expired") != std::string::npos);
     CHECK(server.connections() == 0);
 }
 
@@ -143,7 +143,7 @@ TEST_CASE_FIXTURE(BehindTls, "files that cannot be used are told before any conn
         *file = fifo;
         CHECK(run_task(io, engine(server.address(), files)->ping())
                   .error()
-                  .message.ends_with("'" + fifo + "': it is a pipe, and no file"));
+                  .message.ends_with("'" + fifo + "': it is a pipe, not a file"));
     }
     CHECK(server.connections() == 0);
 }

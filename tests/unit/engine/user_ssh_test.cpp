@@ -285,7 +285,7 @@ TEST_CASE_FIXTURE(BehindUserSsh,
 TEST_CASE_FIXTURE(BehindTwoFactors,
                   "a second factor is ssh's to ask for, or stands behind a connection that is open") {
     const auto error = refusal();
-    CHECK(contains(error.message, "dockdist goes by it, since it wants more than a key: password"));
+    CHECK(contains(error.message, "dockdist uses it, since it wants more than a key: password"));
     front.hang_up();
 }
 

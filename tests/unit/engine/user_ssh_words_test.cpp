@@ -28,8 +28,8 @@ TEST_CASE("what ssh says is told by the line that says most") {
         return user_ssh_error("gpu-1", settings, complaints, "of X").message;
     };
     CHECK(told("Welcome!\r\nops@gpu-1: Permission denied (publickey).\r\n") ==
-          "your own ssh does not reach gpu-1: ops@gpu-1: Permission denied (publickey). (dockdist goes by "
-          "it, since of X)");
+          "your own ssh does not reach gpu-1: ops@gpu-1: Permission denied (publickey). (dockdist "
+          "uses it, since of X)");
     CHECK(contains(told("Unable to negotiate with 10.0.0.1 port 22: no matching MAC found.\nbye\n"),
                    "no matching MAC"));
     CHECK(contains(told("@@@@@@\n@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\n@@@@\nHost key "

@@ -140,7 +140,7 @@ TEST_CASE("launchers that start their ranks over ssh are refused, with one node 
 TEST_CASE("a line break in an option of sbatch would be another line of the script") {
     const auto result = export_slurm(job_of(two_nodes, {}), {.sbatch = {"--comment=a\n--hold"}});
     REQUIRE(result.has_error());
-    CHECK(to_text(result.error()) == "--sbatch: a line break cannot stand in a line of options\n"
+    CHECK(to_text(result.error()) == "--sbatch: a line of options cannot contain a line break\n"
                                      "  leave it out: --comment=a\\x0a--hold");
 }
 

@@ -57,7 +57,7 @@ TEST_CASE("what is no port says how one is written") {
         CHECK(port.error().where == "PORT");
     }
     CHECK(to_text(parse_forward_port("80:\x1b[2J:1", "--forward").error()) ==
-          "--forward: `80:\\x1b[2J:1` is no port to forward\n  write 8888, or 8080:8888 (here : there), "
+          "--forward: `80:\\x1b[2J:1` is not a port to forward\n  write 8888, or 8080:8888 (here : there), "
           "8080:HOST:5432 for what the node reaches, 0:8888 for any free port here");
 }
 
@@ -77,7 +77,7 @@ TEST_CASE("why there is no connection") {
     CHECK(failure_text({Kind::timeout, ""}, other, "node-0") ==
           "db port 5432 does not answer node-0: a firewall may drop it");
     CHECK(failure_text({Kind::timeout, ""}, own, "node-0") ==
-          "what listens on port 6006 of node-0's loopback takes no connections: it may hang");
+          "what listens on port 6006 of node-0's loopback accepts no connections: it may hang");
     CHECK(failure_text({Kind::unreachable, "No route to host"}, other, "node-0") ==
           "node-0 cannot reach db port 5432: No route to host");
     CHECK(failure_text({Kind::unreachable, "Operation not permitted"}, own, "node-0") ==

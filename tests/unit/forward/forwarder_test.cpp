@@ -220,7 +220,7 @@ TEST_CASE("beside other work a first try may fail: it is told, and tried again, 
     old.engine.on_exec("tunnel", "", 2, "dockdist-init: the part of dockdist that runs inside a node\n");
     const auto ended =
         run_task(old.io, old.forwarder->run([&] { ++old.ready; }, Forwarder::FirstTry::may_fail));
-    CHECK(ended.message == "the node was made by a dockdist that cannot forward");
+    CHECK(ended.message == "the node was created by a dockdist that could not forward ports");
 }
 
 TEST_CASE("ports that lead to another node close what is open, and are told anew") {
@@ -307,7 +307,7 @@ TEST_CASE(
     };
     for (const auto& [out, err, message] :
          {Case{"", "dockdist-init: the part of dockdist that runs inside a node\n  dockdist-init\n",
-               "the node was made by a dockdist that cannot forward"},
+               "the node was created by a dockdist that could not forward ports"},
           Case{"", "no such user: \x1b[2J\nmore",
                "the tunnel's end in the node is gone: no such user: \\x1b[2J"},
           Case{"hello, I am a node", "", "a tunnel's frame of unknown kind 104"}}) {

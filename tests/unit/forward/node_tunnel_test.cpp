@@ -68,7 +68,7 @@ TEST_CASE("a node that answers pings is kept, and given up once it does no more"
     CHECK(ended.kind == ErrorKind::timeout);
 }
 
-TEST_CASE("a node of an earlier dockdist, which answers no ping, may be silent") {
+TEST_CASE("a node of an older dockdist, which answers no ping, may be silent") {
     const auto ended = end_of([](FakeExec exec) -> Task<int> {
         say(exec, wire::TunnelKind::hello);
         for (std::size_t pings = 0; pings < 20;) {

@@ -258,13 +258,13 @@ TEST_CASE("what cannot be built from says what was looked for") {
     };
     CHECK(error_of(scratch / "none") == scratch / "none: there is no such folder to build from");
     put(scratch / "file");
-    CHECK(error_of(scratch / "file") == scratch / "file: is no folder to build from");
+    CHECK(error_of(scratch / "file") == scratch / "file: is not a folder to build from");
     fs::create_directories(scratch / "t/Folder");
     CHECK(error_of(scratch / "t") == scratch / "t/Dockerfile: there is no Dockerfile of that name");
-    CHECK(error_of(scratch / "t", "Folder") == scratch / "t/Folder: is no file that can be read");
+    CHECK(error_of(scratch / "t", "Folder") == scratch / "t/Folder: is not a file that can be read");
     for (const auto* name : {"", ".", "..", "../file", "/etc/passwd", "a/../../file", "Folder/"}) {
         CAPTURE(name);
-        CHECK(error_of(scratch / "t", name).ends_with("' is no name below that folder"));
+        CHECK(error_of(scratch / "t", name).ends_with("' is not a name below that folder"));
     }
     fs::create_symlink("../file", scratch / "t/Dockerfile");
     CHECK(error_of(scratch / "t") ==
@@ -272,7 +272,7 @@ TEST_CASE("what cannot be built from says what was looked for") {
     fs::remove(scratch / "t/Dockerfile");
     put(scratch / "t/Dockerfile");
     put(scratch / "t/.dockerignore", "a\n[\n");
-    CHECK(error_of(scratch / "t") == scratch / "t/.dockerignore:2: '[' is no pattern");
+    CHECK(error_of(scratch / "t") == scratch / "t/.dockerignore:2: '[' is not a pattern");
     fs::remove(scratch / "t/.dockerignore");
     if (::geteuid() != 0) {
         put(scratch / "t/secret");

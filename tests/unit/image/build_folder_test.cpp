@@ -86,7 +86,7 @@ TEST_CASE("files are read in pieces, as they are when they are asked for") {
     CHECK(error.where == scratch / "t/b");
     CHECK(error.message.starts_with("cannot be read: "));
     fs::remove(scratch / "t/b");
-    CHECK(files.read(2, 0, 4).error().message == "is gone since the build began");
+    CHECK(files.read(2, 0, 4).error().message == "is gone since the build started");
 }
 
 TEST_CASE("a Dockerfile that is a link within the folder is what it leads to") {

@@ -136,7 +136,7 @@ TEST_CASE_FIXTURE(Building,
     CHECK(engine.build_tar.find("FROM a\n") != std::string::npos);
     CHECK(told.warnings == std::vector<std::string>{
                                "a: build image train:1: POST /session is refused; Docker's classic builder "
-                               "builds it instead, which knows neither RUN --mount nor heredocs (let it "
+                               "builds it instead, which supports neither RUN --mount nor heredocs (let it "
                                "pass)"});
     CHECK(told.steps.back() == "a: built with Docker's classic builder");
 }

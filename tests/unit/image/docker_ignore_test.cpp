@@ -143,13 +143,13 @@ TEST_CASE("a pattern that Docker refuses is refused, with its line") {
         REQUIRE(rules.has_error());
         CHECK(rules.error().kind == ErrorKind::config);
         CHECK(rules.error().where == "d/.dockerignore:3");
-        CHECK(rules.error().message == "'" + std::string(pattern) + "' is no pattern");
+        CHECK(rules.error().message == "'" + std::string(pattern) + "' is not a pattern");
         CHECK(!rules.error().hint.empty());
     }
     CHECK(DockerIgnore::parse("!\n", "f").error() ==
-          Error{ErrorKind::config, "f:1", "'!' is no pattern",
+          Error{ErrorKind::config, "f:1", "'!' is not a pattern",
                 "write the name of what is to be sent after the '!'"});
-    CHECK(DockerIgnore::parse("\x1b[[", "f").error().message == "'\\x1b[[' is no pattern");
+    CHECK(DockerIgnore::parse("\x1b[[", "f").error().message == "'\\x1b[[' is not a pattern");
 }
 
 TEST_CASE("no pattern takes long, and no text is too strange") {

@@ -154,7 +154,7 @@ TEST_CASE("a tar that is cut at any place, and one that lacks what it names, is 
                            .file("ab.json", config_of({"layer"}))
                            .file("manifest.json", R"([{"Config":"ab.json","Layers":["l"]}])")
                            .done();
-    CHECK(spooled.fill(wrong).error().message.ends_with("a layer is not what its configuration says"));
+    CHECK(spooled.fill(wrong).error().message.ends_with("a layer does not match its configuration"));
 }
 
 TEST_CASE("a tar of a few bytes that would become a file of many is no image") {
@@ -165,7 +165,7 @@ TEST_CASE("a tar of a few bytes that would become a file of many is no image") {
         const auto spool = spooled.fill(tar);
         REQUIRE(spool.has_error());
         CHECK(spool.error().kind == ErrorKind::protocol);
-        CHECK(spool.error().message == "what the engine gave as an image is none: layer in it has holes");
+        CHECK(spool.error().message == "what the engine gave as an image is not one: layer in it has holes");
     }
 }
 
@@ -220,7 +220,7 @@ TEST_CASE("layers packed with zstd or gzip are known by their bytes, and held to
     CHECK((*spool)->image().layers[1].gzip);
     const auto damaged = spooled.fill(tar(zstd + "!"));
     REQUIRE(damaged.has_error());
-    CHECK(damaged.error().message.ends_with(path(zstd) + " in it is not what its name says"));
+    CHECK(damaged.error().message.ends_with(path(zstd) + " in it does not match its name"));
 }
 
 TEST_CASE("a description that is larger than any image's is told, and not read") {
@@ -232,7 +232,7 @@ TEST_CASE("a description that is larger than any image's is told, and not read")
                                             .file("ab.json", is_manifest ? "{}" : large)
                                             .file("manifest.json", is_manifest ? names + large : names)
                                             .done());
-        CHECK(spool.error().message == std::string("what the engine gave as train:1 is no image: its ") +
+        CHECK(spool.error().message == std::string("what the engine gave as train:1 is not an image: its ") +
                                            (is_manifest ? "manifest.json" : "ab.json") +
                                            " has 4.0 MiB, more than 4.0 MiB");
     }
@@ -245,7 +245,7 @@ TEST_CASE("a tar of more files than any image has is no image") {
     }
     Spooled spooled;
     CHECK(spooled.fill(tar.done()).error().message ==
-          "what the engine gave as an image is none: it has more than 2000 files");
+          "what the engine gave as an image is not one: it has more than 2000 files");
 }
 
 } // namespace image_spool_test

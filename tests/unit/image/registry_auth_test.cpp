@@ -158,9 +158,9 @@ TEST_CASE("what is wrong with a helper, or with the file, is no login, and is to
     CHECK(problem_of("a.io/x") == "docker-credential-missing: this program is not there, and " +
                                       home.folder.string() +
                                       "/config.json names it; install it, or take it out of `credsStore` and "
-                                      "`credHelpers` and log in anew");
-    CHECK(problem_of("b.io/x") == "docker-credential-locked: exited with 1: the keychain is locked; log in "
-                                  "anew with `docker login b.io`");
+                                      "`credHelpers` and log in again");
+    CHECK(problem_of("b.io/x") == "docker-credential-locked: exited with 1: the keychain is locked; log "
+                                  "in again with `docker login b.io`");
     CHECK(problem_of("c.io/x").starts_with(
         "docker-credential-talks: its answer is not the JSON of a credential helper"));
     CHECK(problem_of("d.io/x", std::chrono::milliseconds(50)).starts_with("docker-credential-hangs: "));
@@ -189,7 +189,7 @@ TEST_CASE("a refused pull is told with the login that was sent, or that there wa
     const RegistryAuth failed{
         .registry = "ghcr.io", .source = "docker-credential-desktop", .problem = "it is not there"};
     CHECK(refused_login_hint("unauthorized", failed) ==
-          "it was asked without a login for ghcr.io, as there was none to be had: it is not there");
+          "it was asked without a login for ghcr.io, as there was none: it is not there");
     CHECK(refused_login_hint("no space left on device", failed).empty());
 }
 

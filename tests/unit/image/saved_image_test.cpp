@@ -87,7 +87,7 @@ TEST_CASE("a file that is named by a digest has that digest") {
     REQUIRE(other.has_error());
     CHECK(other.error().kind == ErrorKind::protocol);
     CHECK(other.error().message ==
-          "what the engine gave as an image is none: blobs/sha256/12ac in it is not what its name says");
+          "what the engine gave as an image is not one: blobs/sha256/12ac in it does not match its name");
 }
 
 TEST_CASE("an image of more layers than any engine takes is none") {

@@ -172,7 +172,7 @@ TEST_CASE(
                       {ErrorKind::engine, "", "no manifest found for platform: not found", ""});
     errors = run_task(hosts.io, hosts.send());
     REQUIRE(errors.size() == 1);
-    CHECK(errors[0].hint.starts_with("that engine gives nothing away but what is for its own machine"));
+    CHECK(errors[0].hint.starts_with("that engine only hands out what is for its own machine"));
 }
 
 } // namespace send_image_test

@@ -237,7 +237,7 @@ TEST_CASE("the jobs of all nodes, the latest last; a node that does not answer i
     list = run_task(cluster.io, list_jobs(cluster.engines, cluster.nodes));
     REQUIRE(list.errors.size() == 1);
     CHECK(list.errors[0].where == "node-1");
-    CHECK(list.errors[0].message == "it tells of more than 1000 jobs");
+    CHECK(list.errors[0].message == "it reports more than 1000 jobs");
 
     cluster.fakes[1]->fail("create_exec", {ErrorKind::unreachable, "", "connection refused", ""});
     list = run_task(cluster.io, list_jobs(cluster.engines, cluster.nodes));

@@ -52,7 +52,7 @@ TEST_CASE("what the parts of a job have used is theirs, whether they run or not"
         }
     }
     const auto report = report_of(job);
-    REQUIRE(report.usage.size() == 2); // a node of an earlier dockdist tells of none
+    REQUIRE(report.usage.size() == 2); // a node of an older dockdist tells of none
     CHECK(report.usage[1].node.str() == "node-1");
     CHECK(sum_usage(report.usage).gpus == 2);
 }
@@ -133,14 +133,15 @@ TEST_CASE("a job's page says what stands out, and leaves out what there is not")
     bare.first_failure.reset();
     const auto empty = job_page(bare, {}, {});
     CHECK(empty.find("What stands out") == std::string::npos);
-    CHECK(empty.find("Over the time") == std::string::npos);
+    CHECK(empty.find("Over time") == std::string::npos);
     CHECK(empty.find("What it used") == std::string::npos);
 }
 
 TEST_CASE("the page of a job on 64 nodes stays small enough to open") {
     const auto page = page_of(made_up_job(64), 64);
     CHECK(page.size() < 3'000'000);
-    CHECK(page.find("Over the time, all nodes: the mean, from the least to the most") != std::string::npos);
+    CHECK(page.find("Over time, all nodes: the mean, between the lowest and the highest") !=
+          std::string::npos);
     CHECK(page.find("<details><summary>node-63</summary>") != std::string::npos);
 }
 

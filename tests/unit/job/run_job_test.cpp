@@ -263,7 +263,7 @@ TEST_CASE("a node that was told to end its part and does not say that it did is 
     node.give_up_at = std::chrono::steady_clock::now();
     const auto result = node.run();
     REQUIRE(!result);
-    CHECK(result.error().message == "it was told to end its part, and has not said that it did");
+    CHECK(result.error().message == "it was told to end its part, and has not confirmed that it did");
 }
 
 TEST_CASE("opening a job tells what each node answers, and asks the first alone for ports") {

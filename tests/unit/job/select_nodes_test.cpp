@@ -102,7 +102,7 @@ TEST_CASE("select_nodes: ranges and groups, of which those that are ready will d
     CHECK(names_of(select_nodes(nodes, "n[2-3],n0", "")) == "n2 n3 n0");
     CHECK(names_of(select_nodes(nodes, "3@all", "n1")) == "n0 n2 n3");
     CHECK(select_nodes(nodes, "3@all", "n[1-2]").error().message ==
-          "3 nodes of @all were asked for, and 2 can be had");
+          "3 nodes of @all were asked for; 2 available");
     CHECK(names_of(select_nodes(nodes, "@all", "n[0-1]")) == "n2 n3");
     nodes.erase(nodes.begin() + 1);
     CHECK(names_of(dockdist::select_nodes(spec, nodes, "@all", "")) == "n0 n2 n3");

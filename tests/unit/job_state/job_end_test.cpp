@@ -349,10 +349,10 @@ TEST_CASE("a failure is told with its last lines, and a stop with what to do") {
     CHECK(to_text(end_errors(outcome_of({node("node-1", known)}, {}), job)[0]) ==
           "node-1: job-1: rank 3 exited with 2: no t.py\n  bring it\nits last lines:\nt");
     const auto unheld = end_errors(outcome_of({node("node-1", told("lease"))}, {}), job);
-    CHECK(unheld[0].message == "job-1: it was ended because no client held it any more");
+    CHECK(unheld[0].message == "job-1: it was stopped because no client held its lease any more");
     CHECK_FALSE(unheld[0].hint.empty());
     CHECK(end_errors(outcome_of({node("node-1", told("timeout"))}, {}), job)[0].message ==
-          "job-1: its time was over (--timeout, or the allocation's), and it was ended");
+          "job-1: timed out (--timeout, or the allocation's time limit) and was stopped");
     CHECK(end_errors(outcome_of({node("node-1", told("stop"))}, {}), job)[0].message ==
           "job-1: it was stopped");
 }

@@ -133,7 +133,7 @@ TEST_CASE("with no restart left the job is stopped") {
     JobStateMachine job(settings(3, 0, 1, 0), relaunch_all);
     CHECK(job.lost(1, "gone"));
     CHECK(told(job) ==
-          "node-1: lost: gone: the job is stopped everywhere: no restart is left (--max-restarts 0)");
+          "node-1: lost: gone: the job is stopped everywhere: no restarts are left (--max-restarts 0)");
     CHECK(text(job.decide(0)) == "0:stop 2:stop");
     CHECK(told(job).empty());
 }

@@ -98,9 +98,10 @@ TEST_CASE("words that name the cluster, or contradict each other, are refused be
           "  leave it out: --nodes, --exclude and --gpus say which nodes and how many ranks");
     CHECK(
         refusal(request_with({"--num_processes", "8"})).starts_with("--launcher-arg: accelerate's `--num_"));
-    CHECK(refusal(request_with({"--deepspeed_multinode_launcher=openmpi"})) ==
-          "--launcher-arg: accelerate's way `openmpi` to start DeepSpeed's ranks is none of dockdist's\n"
-          "  leave it out, and every node starts its own; or --via pdsh");
+    CHECK(
+        refusal(request_with({"--deepspeed_multinode_launcher=openmpi"})) ==
+        "--launcher-arg: accelerate's way `openmpi` to start DeepSpeed's ranks is not supported by dockdist\n"
+        "  leave it out, and every node starts its own; or --via pdsh");
     CHECK(refusal(request_with({"--deepspeed_multinode_launcher=standard"}, "pdsh")) ==
           "--via: --via pdsh contradicts `--deepspeed_multinode_launcher standard`\n"
           "  leave one of the two out");

@@ -68,11 +68,11 @@ TEST_CASE("on several nodes a launch line is told with the one that was meant") 
         const auto error = on_each_node(command, nodes);
         return error ? to_text(*error) : std::string("-");
     };
-    CHECK(told({"torchrun", "--nproc_per_node", "2", "train.py", "--name", "a b"}, 2) ==
-          "`torchrun` would start on each of the 2 nodes by itself: 2 jobs that know nothing of each other\n"
-          "  for one job over all of them: `dockdist run --launcher torchrun --gpus 2 -- train.py --name 'a "
-          "b'`; for the "
-          "line as it is, on one node alone: --nodes 1, or on each: --launcher plain");
+    CHECK(
+        told({"torchrun", "--nproc_per_node", "2", "train.py", "--name", "a b"}, 2) ==
+        "`torchrun` would start on each of the 2 nodes by itself: 2 jobs that know nothing about each other\n"
+        "  for one job over all of them: `dockdist run --launcher torchrun --gpus 2 -- train.py --name 'a "
+        "b'`; for the line as it is, on one node only: --nodes 1, or on each: --launcher plain");
     CHECK(told({"torchrun", "train.py"}, 1) == "-");
     CHECK(told({"train.py"}, 2) == "-");
     // The same words on each node, and one job: they meet at a place that is named.

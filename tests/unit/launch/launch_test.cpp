@@ -109,10 +109,10 @@ TEST_CASE("what is wrong with the command line is said before any node is known"
     };
     auto request = request_of({"train.py"});
     request.via = "pdsch";
-    CHECK(check("deepspeed", request) == "--via: the launcher deepspeed knows no way `pdsch`\n"
-                                         "  it knows: pdsh, openmpi");
+    CHECK(check("deepspeed", request) == "--via: the launcher deepspeed does not support `pdsch`\n"
+                                         "  it supports: pdsh, openmpi");
     CHECK(check("torchrun", request) ==
-          "--via: the launcher torchrun knows no way `pdsch`\n  leave --via out");
+          "--via: the launcher torchrun does not support `pdsch`\n  leave --via out");
     request = request_of({"train.py"});
     request.per_rank = true;
     CHECK(check_request(launcher_of("plain"), request).has_value());
@@ -144,7 +144,7 @@ TEST_CASE("only TensorFlow's processes have roles") {
     auto request = request_of({"train.py"});
     request.roles = {{"ps", 1}};
     CHECK(to_text(check_request(launcher_of("torchrun"), request).error()) ==
-          "--role: the launcher torchrun knows no roles\n  leave --role out, or take --launcher tensorflow");
+          "--role: the launcher torchrun has no roles\n  leave --role out, or take --launcher tensorflow");
     CHECK(check_request(launcher_of("tensorflow"), request).has_value());
 }
 
@@ -215,9 +215,9 @@ TEST_CASE(
     };
     CHECK(launched("torchrun", "").find("--master_addr=fd00::1 ") != std::string::npos);
     CHECK(launched("mpirun", "mpich")
-              .starts_with("node-0: MPICH's mpirun knows no IPv6, and the node is at fd00::1"));
+              .starts_with("node-0: MPICH's mpirun does not support IPv6, and the node is at fd00::1"));
     CHECK(launched("horovodrun", "")
-              .starts_with("node-0: horovodrun knows no IPv6, and the node is at fd00::1"));
+              .starts_with("node-0: horovodrun does not support IPv6, and the node is at fd00::1"));
     CHECK(launched("mpirun", "openmpi").starts_with("mpirun --allow-run-as-root"));
     CHECK(launched("deepspeed", "openmpi").find("btl_tcp_if_include eth0 ") != std::string::npos);
     request.nodes[1].interface = "eth1";
@@ -311,7 +311,7 @@ TEST_CASE("of a Ray that takes no token people are told") {
         return warnings.empty() ? "" : to_text(warnings.front());
     };
     CHECK(told("2.51.2") ==
-          "Ray 2.51.2 takes no token: whoever reaches its ports on the network can run code in this "
+          "Ray 2.51.2 does not support tokens: whoever reaches its ports on the network can run code in this "
           "job\n  take an image with Ray 2.52 or newer");
     CHECK(told("2.9") != "");
     CHECK(told("1.13.0\x1b[2J").find('\x1b') == std::string::npos);

@@ -258,7 +258,7 @@ TEST_CASE("a GPU that is told of no more, while the others are") {
     c.sample.gpus[1] = {};
     c.pass(1);
     CHECK(c.said() ==
-          std::vector<std::string>{"node-0 GPU 1: no figures: nvidia-smi tells of it no more: look for "
+          std::vector<std::string>{"node-0 GPU 1: no figures: nvidia-smi no longer reports it: look for "
                                    "Xid errors in the host's dmesg"});
     c.sample.gpus.clear(); // then that is said of nvidia-smi
     c.pass(1);

@@ -82,7 +82,7 @@ TEST_CASE("an image of another architecture than its host's is refused, or asked
     CHECK(
         refused.errors[0].hint ==
         "pull an image of the host's architecture there; or, if the host runs such programs (binfmt, QEMU), "
-        "say it by `image.platform: linux/arm64`");
+        "say so with `image.platform: linux/arm64`");
     spec.image.platform = "linux/arm64";
     const auto taken = make_plan(spec, observed, context());
     REQUIRE(taken.errors.empty());

@@ -93,11 +93,9 @@ TEST_CASE("GPUs on Podman: by CDI names, whether the file says so or not, from 5
 TEST_CASE("CDI names on Docker: from 25 on, and where the daemon has it on") {
     auto spec = spec_of(1);
     spec.hosts[0].cdi = true;
-    CHECK(
-        errors(spec, docker("20.10.24", {1, 41})) ==
-        Messages{
-            "Engine 20.10.24 knows no CDI names -> upgrade Docker on that host to 25 or newer, or leave out "
-            "`cdi:`"});
+    CHECK(errors(spec, docker("20.10.24", {1, 41})) ==
+          Messages{"Engine 20.10.24 does not support CDI names -> upgrade Docker on that host to 25 or "
+                   "newer, or leave out `cdi:`"});
     auto engine = docker("26.1.5", {1, 45});
     CHECK(errors(spec, engine) ==
           Messages{R"(CDI is off in Engine 26.1.5 -> write "features": {"cdi": true} into the host's )"
@@ -165,8 +163,8 @@ TEST_CASE("CDI names that an engine does not have, where it tells which it has")
     engine.cdi_devices = {"nvidia.com/gpu=0", "nvidia.com/gpu=1", "nvidia.com/gpu=all"};
     CHECK(errors(spec, engine) ==
           Messages{"the host has no CDI device nvidia.com/gpu=7, amd.com/gpu=0; it has nvidia.com/gpu=0, "
-                   "nvidia.com/gpu=1, nvidia.com/gpu=all -> name one of these, or write the host's CDI file "
-                   "anew (nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml)"});
+                   "nvidia.com/gpu=1, nvidia.com/gpu=all -> name one of these, or regenerate the "
+                   "host's CDI file (nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml)"});
     spec.hosts[0].gpus = {};
     CHECK(errors(spec, engine).empty());
     for (int i = 0; i < 20; ++i) {
@@ -197,7 +195,7 @@ TEST_CASE("GPUs of two vendors in one list") {
     CHECK_FALSE(asks_for_amd(spec.hosts[0].gpus));
     const auto warnings = judge_engine(spec, spec.hosts[0], engine).warnings;
     REQUIRE(warnings.size() == 1);
-    CHECK(warnings[0].message == "`gpus` names GPUs of AMD's beside others: jobs are given the others alone");
+    CHECK(warnings[0].message == "`gpus` names GPUs of AMD beside others: jobs are only given the others");
 }
 
 TEST_CASE("a Podman that is too old is told so, and of nothing else") {
@@ -221,8 +219,9 @@ TEST_CASE("Podman ignores a runtime, which is an error, and makes missing folder
     CHECK(errors(spec, podman("5.4.2")) == Messages{"Podman 5.4.2 ignores `container.runtime` -> remove it, "
                                                     "or use Docker on that host; Podman's runtime "
                                                     "is set in the host's containers.conf"});
-    CHECK(warnings(spec, podman("5.4.2")) == Messages{"Podman 5.4.2 makes a folder of `container.mounts` "
-                                                      "that is missing on its host, where Docker refuses"});
+    CHECK(warnings(spec, podman("5.4.2")) ==
+          Messages{"Podman 5.4.2 creates a folder of `container.mounts` that is missing on its host, where "
+                   "Docker refuses to"});
     CHECK(errors(spec, docker("26.1.5", {1, 45})).empty());
     CHECK(warnings(spec, docker("26.1.5", {1, 45})).empty());
 }
@@ -242,12 +241,11 @@ TEST_CASE("rootless Docker has no network of its host: refused where nodes are o
 TEST_CASE("an engine that remaps users gives no node the host's network") {
     auto engine = docker("26.1.5", {1, 45});
     engine.remaps_users = true;
-    CHECK(
-        errors(without_gpus(1), engine) ==
-        Messages{"Engine 26.1.5 remaps users (`userns-remap`): it keeps the host's network, which every node "
-                 "needs, from the containers that are remapped -> take `userns-remap` out of the host's "
-                 "/etc/docker/daemon.json and restart Docker (images and containers of before are not seen "
-                 "then), or use rootless Podman there"});
+    CHECK(errors(without_gpus(1), engine) ==
+          Messages{"Engine 26.1.5 remaps users (`userns-remap`): remapped containers cannot use "
+                   "the host's network, which every node needs -> take `userns-remap` out of the host's "
+                   "/etc/docker/daemon.json and restart Docker (existing images and containers "
+                   "are hidden then), or use rootless Podman there"});
 }
 
 TEST_CASE(
@@ -258,9 +256,8 @@ TEST_CASE(
                              {.source = "v", .target = "/v"}};
     CHECK(warnings(spec, engine).empty());
     engine.selinux = true;
-    CHECK(warnings(spec, engine) ==
-          Messages{"Engine 26.1.5 makes a folder of `container.mounts` with `z` or `Z` "
-                   "that is missing on its host"});
+    CHECK(warnings(spec, engine) == Messages{"Engine 26.1.5 makes a folder of `container.mounts` with `z` or "
+                                             "`Z` if it is missing on its host"});
     spec.container.mounts = {{.source = "v", .target = "/v"}, {.source = "/b", .target = "/b"}};
     CHECK(warnings(spec, engine) ==
           Messages{"SELinux is on in Engine 26.1.5: its nodes reach /b only where the "

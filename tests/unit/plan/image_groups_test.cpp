@@ -32,7 +32,7 @@ TEST_CASE("hosts whose image differs are told before anything starts: which have
         to_text(result.errors[0]) ==
         "image train:1: it is not the same on every host: node-0, node-2 have 1 (0 B); node-1 has "
         "0123456789ab (made 2026-11-21 16:45, 2.0 MiB)\n"
-        "  bring one host's to all (`dockdist image push --from HOST`), let all pull it anew (`image: {ref: "
+        "  bring one host's to all (`dockdist image push --from HOST`), let all pull it again (`image: {ref: "
         "…, pull: always}`), or name it by its digest (REPOSITORY@sha256:…); `dockdist image ls` shows more");
 }
 

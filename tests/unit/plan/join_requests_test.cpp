@@ -170,8 +170,8 @@ TEST_CASE("the plan says why nodes join again, and jobs that run there are told 
     REQUIRE(result.errors.empty());
     REQUIRE(result.warnings.size() == 1);
     CHECK(result.warnings[0].where == "job-1");
-    CHECK(result.warnings[0].message == "running for 1 min on node-1: it goes on over the addresses that it "
-                                        "began with, though node-1 gets another");
+    CHECK(result.warnings[0].message == "running for 1 min on node-1: it keeps using the addresses that "
+                                        "it started with, though node-1 gets another one");
     CHECK(planned_after([](ClusterSpec& spec) { spec.hosts[0].slots = 4; }, {}, true).warnings.empty());
 }
 

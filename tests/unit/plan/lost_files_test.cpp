@@ -58,15 +58,15 @@ TEST_CASE("files that nobody brings again are counted, without their folders") {
     CHECK(found.files == 4);
     CHECK(found.bytes == Bytes{(1 << 20) - 1000});
     CHECK(to_text(found) ==
-          "4 files on no mount go with it, up to 1023.0 KiB: /workspace/out/ckpt.pt, /etc/pip.conf, "
+          "4 files on no mount are lost with it, up to 1023.0 KiB: /workspace/out/ckpt.pt, /etc/pip.conf, "
           "/ckpt.pt, …");
-    CHECK(to_text(lost({"/x\n"}, 512)) == "1 file on no mount goes with it, up to 512 B: /x\\x0a");
+    CHECK(to_text(lost({"/x\n"}, 512)) == "1 file on no mount is lost with it, up to 512 B: /x\\x0a");
 }
 
 TEST_CASE("an engine that counts less than what is here, or does not tell") {
     CHECK(lost({"/workspace/train.py", "/a"}, 10).bytes == Bytes{0});
     CHECK(to_text(LostFiles{.unknown = "no diff"}) ==
-          "what lies on no mount goes with it; the engine does not tell what that is: no diff");
+          "files that are on no mount go with it; the engine does not say which: no diff");
 }
 
 } // namespace lost_files_test

@@ -40,10 +40,10 @@ TEST_CASE("it is said which version a node has, and what to do") {
           "it is of dockdist 0.1.0 and speaks version " + std::to_string(wire::version - 1) +
               " of the protocol, this dockdist version " + std::to_string(wire::version));
     CHECK(bring_to_this_version(older) ==
-          "`dockdist up` makes it anew with this version; until then status, jobs, logs, attach, wait, stop "
+          "`dockdist up` recreates it with this version; until then status, jobs, logs, attach, wait, stop "
           "and down work");
     CHECK(bring_to_this_version(of("0.9.0", wire::version + 2)) ==
-          "use the dockdist that made it, or `dockdist up` makes it anew with this version; until then only "
+          "use the dockdist that made it, or `dockdist up` recreates it with this version; until then only "
           "status and down work");
     CHECK(made_by_another(older, "0.2.0") == "dockdist 0.1.0 made it, this is 0.2.0");
     CHECK(made_by_another(of("0.2.0", wire::version), "0.2.0") == "another build of dockdist made it");

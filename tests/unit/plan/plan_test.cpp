@@ -126,7 +126,7 @@ TEST_CASE(
     CHECK(plan.removals.empty());
     REQUIRE(plan.creates.size() == 2);
     CHECK(plan.creates[0].container_name == "dockdist-vision-gpu1");
-    CHECK(plan.creates[0].cause == "it is called after its machine now, and was node-0");
+    CHECK(plan.creates[0].cause == "it is named after its machine now, and was node-0");
     REQUIRE(plan.creates[1].replaces.has_value());
     CHECK(plan.creates[1].replaces->name == "dockdist-vision-node-1");
     spec.hosts[1].position_name.clear(); // the file names it: that is another node
@@ -165,7 +165,7 @@ TEST_CASE("what an up that was cut off left of an upload is removed, and the nod
                                         .labels = {{labels::role, "upload"}}});
     observed.hosts[1].others.push_back({.id = ContainerId("id-2"), .name = "dockdist-vision-something"});
     CHECK(plan_text(spec, observed) ==
-          "node-1  remove container dockdist-vision-upload.a0  # an `up` that was cut off left it\n");
+          "node-1  remove container dockdist-vision-upload.a0  # an `up` that was interrupted left it\n");
 }
 
 TEST_CASE("the image of a tag changed: the node is made anew") {

@@ -91,7 +91,7 @@ TEST_CASE("set aside, with nothing in its place: it gets its name back, or is re
     Cluster cluster;
     cluster.node_1().container_name = aside_1;
     CHECK(cluster.text() == "node-1  rename container dockdist-vision-node-1.replaced to "
-                            "dockdist-vision-node-1  # an `up` that was cut off left it\n");
+                            "dockdist-vision-node-1  # an `up` that was interrupted left it\n");
     cluster.change();
     CHECK(cluster.text() == "node-1  replace container dockdist-vision-node-1 (train:1, all GPUs)  # "
                             "`env.NVIDIA_DEBUG` changed\n" +
@@ -102,11 +102,12 @@ TEST_CASE("set aside, with nothing in its place: it gets its name back, or is re
 TEST_CASE("set aside, and the new one works: it goes") {
     Cluster cluster;
     cluster.set_aside(true);
-    CHECK(cluster.text() ==
-          "node-1  remove container dockdist-vision-node-1.replaced  # an `up` that was cut off left it\n");
+    CHECK(
+        cluster.text() ==
+        "node-1  remove container dockdist-vision-node-1.replaced  # an `up` that was interrupted left it\n");
     cluster.change(); // once more: the one that works is kept this time
     CHECK(cluster.text() ==
-          "node-1  remove container dockdist-vision-node-1.replaced  # an `up` that was cut off left it\n"
+          "node-1  remove container dockdist-vision-node-1.replaced  # an `up` that was interrupted left it\n"
           "node-1  replace container dockdist-vision-node-1 (train:1, all GPUs)  # `env.NVIDIA_DEBUG` "
           "changed\n" +
               joins);
@@ -118,10 +119,9 @@ TEST_CASE(
     Cluster cluster;
     cluster.set_aside(false);
     CHECK(cluster.text() ==
-          "node-1  remove container dockdist-vision-node-1  # an `up` that was cut off left it\n"
-          "node-1  replace container dockdist-vision-node-1 (train:1, all GPUs)  # an `up` that was cut off "
-          "has not "
-          "finished it\n" +
+          "node-1  remove container dockdist-vision-node-1  # an `up` that was interrupted left it\n"
+          "node-1  replace container dockdist-vision-node-1 (train:1, all GPUs)  # an `up` that was "
+          "interrupted has not finished it\n" +
               joins);
     CHECK(cluster.plan().plan.creates.at(0).replaces->id == ContainerId("id-before"));
 }

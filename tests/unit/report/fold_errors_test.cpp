@@ -89,10 +89,10 @@ TEST_CASE("ten thousand hosts, alike or each with its own trouble, are less than
     REQUIRE(folded.size() == 1);
     CHECK(folded[0].where == "6666 of 10000 hosts");
     CHECK(folded[0].message.size() < 160);
-    CHECK(folded[0].message.ends_with(" more; -o json has all)"));
+    CHECK(folded[0].message.ends_with(" more; -o json shows all)"));
     const auto screen = fold_errors(different, {.hosts = 10'000});
     REQUIRE(screen.size() == 21);
-    CHECK(screen.back().message == "9980 more errors; -o json has all");
+    CHECK(screen.back().message == "9980 more errors; -o json shows all");
 }
 
 TEST_CASE("of a message of more than a screen both ends are told, between characters") {
@@ -104,14 +104,14 @@ TEST_CASE("of a message of more than a screen both ends are told, between charac
     CHECK(folded[0].message.size() < 1700);
     CHECK(folded[0].message.starts_with("first ä€"));
     CHECK(folded[0].message.find("€ä … ") != std::string::npos);
-    CHECK(folded[0].message.ends_with("€ last (-o json has all)"));
+    CHECK(folded[0].message.ends_with("€ last (-o json shows all)"));
     std::string lines;
     for (int i = 0; i < 100; ++i) {
         lines += "\nline " + number(i);
     }
     folded = fold_errors({{ErrorKind::node, "a", "the build failed:" + lines, ""}}, {});
     CHECK(std::ranges::count(folded[0].message, '\n') == 15);
-    CHECK(folded[0].message.starts_with("the build failed: (-o json has all)\n… 86 lines\nline 86\n"));
+    CHECK(folded[0].message.starts_with("the build failed: (-o json shows all)\n… 86 lines\nline 86\n"));
     CHECK(folded[0].message.ends_with("\nline 99"));
 }
 

@@ -70,8 +70,8 @@ TEST_CASE("what is no variable is an error") {
     CHECK(text_of("${A") == "error: a `${` is not closed");
     CHECK(text_of("${}") == "error: `${}` names no variable");
     CHECK(text_of("${1}") == "error: `${1}` names no variable");
-    CHECK(text_of("${A b}").starts_with("error: after the variable's name in `${A…}`"));
-    CHECK(text_of("${A:b}").starts_with("error: after the variable's name in `${A…}`"));
+    CHECK(text_of("${A b}").starts_with("error: the variable's name in `${A…}`"));
+    CHECK(text_of("${A:b}").starts_with("error: the variable's name in `${A…}`"));
 }
 
 TEST_CASE("the error's offset is that of the dollar sign") {
@@ -89,7 +89,7 @@ TEST_CASE("nesting and growth end") {
         much += "${BIG}";
     }
     const auto result = interpolate(much, environment({{"BIG", std::string(100'000, 'x')}}));
-    CHECK(result.message == "with its variables this has more than 1048576 bytes");
+    CHECK(result.message == "with its variables expanded this has more than 1048576 bytes");
 }
 
 } // namespace interpolate_test

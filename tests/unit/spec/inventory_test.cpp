@@ -122,7 +122,7 @@ TEST_CASE("a plain list that is none says which line is wrong") {
     error = bad("\ngpu1 ansible_host=10.0.0.1\n", Format::hosts);
     CHECK(error.where == "2");
     CHECK(error.hint.find("`format: ansible`") != std::string::npos);
-    CHECK(bad("gpu1 slots=0\n", Format::hosts).message == "`slots=0` is no number of slots");
+    CHECK(bad("gpu1 slots=0\n", Format::hosts).message == "`slots=0` is not a number of slots");
     CHECK(bad("n[1-60000]\nm[1-60000]\n", Format::hosts).message == "it names more than 100000 hosts");
 }
 
@@ -138,9 +138,9 @@ TEST_CASE("a hostfile as launchers have it is read, or says what to write") {
     CHECK(error.message == "`10.0.0.1:2222` has a port");
     CHECK(error.hint.find("write `ssh://10.0.0.1:2222`") != std::string::npos);
     error = bad("gpu1 -p 22\n", Format::hosts);
-    CHECK(error.message == "`-p` is no host");
+    CHECK(error.message == "`-p` is not a host");
     CHECK(error.hint.find("~/.ssh/config") != std::string::npos);
-    CHECK(bad("gpu1 max_slots=x\n", Format::hosts).message == "`max_slots=x` is no number of slots");
+    CHECK(bad("gpu1 max_slots=x\n", Format::hosts).message == "`max_slots=x` is not a number of slots");
     CHECK(good("\xEF\xBB\xBF[all]\ngpu1\n", Format::ansible).hosts.size() == 1);
 }
 
@@ -210,8 +210,8 @@ TEST_CASE("what ansible-inventory --list and dynamic inventories print") {
     CHECK(members(inventory, "old") == "c");
     CHECK(hosts_of(good(yaml_in_braces, Format::ansible)) == "a:22 b");
     CHECK(bad("{\"_meta\": {}, \"gpu\": {\"hosts\": [1]}}", Format::ansible).message ==
-          "`hosts` and `children` of the group `gpu` are no lists of names");
-    CHECK(bad("{\"_meta\": {}, \"gpu\": 1}", Format::ansible).message == "the group `gpu` is no map");
+          "`hosts` and `children` of the group `gpu` are not lists of names");
+    CHECK(bad("{\"_meta\": {}, \"gpu\": 1}", Format::ansible).message == "the group `gpu` is not a map");
 }
 
 TEST_CASE("files of variables beside an inventory outrank what it says of groups, and those of hosts what it "
@@ -236,10 +236,10 @@ TEST_CASE("files of variables beside an inventory outrank what it says of groups
 TEST_CASE("an inventory of Ansible that cannot be used says why") {
     CHECK(bad("a ansible_host={{ip}}\n", Format::ansible).hint.find("ansible-inventory") !=
           std::string::npos);
-    CHECK(bad("a ansible_port=ssh\n", Format::ansible).message == "`ssh` of a is no port");
+    CHECK(bad("a ansible_port=ssh\n", Format::ansible).message == "`ssh` of a is not a port");
     auto error = bad("a\nb ansible_host\n", Format::ansible);
     CHECK(error.where == "2");
-    CHECK(error.message == "`ansible_host` behind a host is no NAME=VALUE");
+    CHECK(error.message == "`ansible_host` after a host is not NAME=VALUE");
     CHECK(bad("a 'b\n", Format::ansible).message == "a quotation mark is not closed");
     CHECK(bad("g[1:]\n", Format::ansible).hint == "it is written [01:50], [1:9:2] or [a:f]");
     CHECK(bad("g[0:99][0:99][0:99]\n", Format::ansible).message == "it stands for more than 100000 hosts");
@@ -247,7 +247,7 @@ TEST_CASE("an inventory of Ansible that cannot be used says why") {
           std::string::npos);
     error = bad("all:\n  hosts: [a, b]\n", Format::ansible);
     CHECK(error.where == "2");
-    CHECK(error.message == "`hosts` of the group `all` is no map");
+    CHECK(error.message == "`hosts` of the group `all` is not a map");
     CHECK(bad("all:\n  host:\n    a:\n", Format::ansible).message == "`host` means nothing in a group");
     CHECK(bad("all:\n  hosts: {a: 1, a: 2}\n", Format::ansible).where == "2");
 }
@@ -271,7 +271,7 @@ TEST_CASE("a group file of clush: unions, differences, intersections, groups in 
 TEST_CASE("a group file of clush that cannot be used says where") {
     auto error = bad("a: gpu1\ngpu[1-2]\n", Format::clush);
     CHECK(error.where == "2");
-    CHECK(error.message == "`gpu[1-2]` is no group");
+    CHECK(error.message == "`gpu[1-2]` is not a group");
     CHECK(bad("a: @b\n", Format::clush).message == "there is no group `b`");
     CHECK(bad("a: @b\nb: @a\n", Format::clush).message.find("names itself") != std::string::npos);
     CHECK(bad("a: gpu[3-1]\n", Format::clush).where == "1");

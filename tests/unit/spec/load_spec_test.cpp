@@ -190,7 +190,7 @@ TEST_CASE("no secret is waited for, and none is larger than a variable") {
     REQUIRE(::mkfifo(file.c_str(), 0600) == 0);
     const auto place = "`container.secrets.A.file`: ";
     CHECK(error(file) ==
-          place + ("the file `" + file.string() + "` cannot be read: it is a pipe, and no file"));
+          place + ("the file `" + file.string() + "` cannot be read: it is a pipe, not a file"));
     std::filesystem::remove(file);
     std::ofstream(file) << std::string((64U << 10U) + 1, 'a');
     CHECK(error(file) ==

@@ -79,7 +79,7 @@ TEST_CASE("a folder whose name is no name of its own asks for one") {
         const auto asks = loaded(folder, "");
         REQUIRE(asks.errors.size() == 1);
         CHECK(asks.errors[0].message ==
-              "`name` is missing, and the folder's, `" + folder + "`, makes none of its own");
+              "`name` is missing, and the folder's name, `" + folder + "`, cannot be turned into one");
         CHECK(asks.errors[0].hint ==
               "write `name: …` with a-z, 0-9 and `-`; a cluster that is up from here is `name: cluster`");
         const auto told = loaded(folder, "name: vision\n");

@@ -112,7 +112,7 @@ TEST_CASE("what is no allocation of one component that runs is refused, with its
     CHECK(refusal(recorded("held")) == "Slurm's job 5 has no nodes yet: PENDING (JobHeldUser)");
     CHECK(refusal(recorded("failed")) == "Slurm's job 6 is over: FAILED");
     CHECK(refusal(changed(recorded("gpus"), "NodeName=node-1", "NodeName=node-7")) ==
-          "Slurm says nothing of its node node-1");
+          "Slurm says nothing about its node node-1");
 }
 
 TEST_CASE("what is not Slurm's is refused, not read") {

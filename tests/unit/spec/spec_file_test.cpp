@@ -46,7 +46,7 @@ TEST_CASE("no cluster.yaml anywhere is an error that says what to do") {
     const auto found = find_spec_file("/proc/self");
     REQUIRE_FALSE(found.has_value());
     CHECK(to_text(found.error()) == "/proc/self: no cluster.yaml here or in a parent folder\n"
-                                    "  make one with `dockdist init`, or name one with `--file`");
+                                    "  create one with `dockdist init`, or name one with `--file`");
 }
 
 TEST_CASE("a file is loaded from disk") {
@@ -64,10 +64,10 @@ TEST_CASE("a file that is not there, a folder, an endless device and a pipe are 
     CHECK(load_spec_file(folder.path(), test::environment()).errors.at(0).message ==
           "the file cannot be read: it is a folder");
     CHECK(load_spec_file("/dev/zero", test::environment()).errors.at(0).message ==
-          "the file cannot be read: it is no regular file");
+          "the file cannot be read: it is not a regular file");
     REQUIRE(::mkfifo((folder.path() / "fifo").c_str(), 0600) == 0);
     CHECK(load_spec_file(folder.path() / "fifo", test::environment()).errors.at(0).message ==
-          "the file cannot be read: it is a pipe, and no file");
+          "the file cannot be read: it is a pipe, not a file");
 }
 
 TEST_CASE("a file of more than a mebibyte is refused by its size") {

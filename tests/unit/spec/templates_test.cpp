@@ -65,8 +65,8 @@ TEST_CASE("reference.yaml names every key") {
 TEST_CASE("the unedited starter says where your own machines go") {
     const auto errors = load_spec(template_text("minimal.yaml"), "cluster.yaml", environment()).errors;
     REQUIRE(errors.size() == 2);
-    CHECK(to_text(errors[0]) == "cluster.yaml:10:5: `hosts[0]`: 192.0.2.1 is an example, and no machine's "
-                                "address\n  put your own machines here: `- ssh://USER@HOST`");
+    CHECK(to_text(errors[0]) == "cluster.yaml:10:5: `hosts[0]`: 192.0.2.1 is an example, "
+                                "not a machine's address\n  put your own machines here: `- ssh://USER@HOST`");
 }
 
 TEST_CASE("local.yaml makes two nodes on one engine") {

@@ -60,15 +60,15 @@ TEST_CASE("a quoted << is a key like any other") {
 }
 
 TEST_CASE("what YAML forbids is told with its place") {
-    CHECK(first_mistake("a: 1\na: 2\n") == "2:1 the key `a` stands here a second time");
-    CHECK(first_mistake("a: &x [*x]\n") == "1:8 this alias stands inside the value that it repeats");
+    CHECK(first_mistake("a: 1\na: 2\n") == "2:1 the key `a` appears here a second time");
+    CHECK(first_mistake("a: &x [*x]\n") == "1:8 this alias is inside the value that it repeats");
     CHECK(first_mistake("a: *x\n") == "1:4 this alias names no anchor");
     CHECK(first_mistake("a: 1\n---\nb: 2\n") == "3:1 a second document begins here");
     CHECK(first_mistake("a: !!python/object x\n") ==
           "1:4 the tag `tag:yaml.org,2002:python/object` has no meaning here");
     CHECK(first_mistake("a: \"x\nb: 1\n") == "1:4 the quotation mark \" is not closed");
     CHECK(first_mistake("a: 'it''s\n") == "1:4 the quotation mark ' is not closed");
-    CHECK(first_mistake("a:\n\t- x\n") == "2:1 a tab stands in the indentation");
+    CHECK(first_mistake("a:\n\t- x\n") == "2:1 there is a tab in the indentation");
     CHECK(first_mistake("[a]: 1\n") == "1:1 a key has to be text, not a list or a map");
     CHECK(first_mistake("a: 1\n<<: 2\n") == "2:1 `<<` takes a map, or a list of maps, to merge in");
 }
@@ -81,7 +81,7 @@ TEST_CASE("what is well formed has no mistake") {
         if (text.find("*k") == std::string::npos) {
             CHECK(first_mistake(text) == "none");
         } else {
-            CHECK(first_mistake(text) == "2:1 the key `a` stands here a second time");
+            CHECK(first_mistake(text) == "2:1 the key `a` appears here a second time");
         }
     }
 }

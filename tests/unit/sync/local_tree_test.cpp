@@ -172,7 +172,7 @@ TEST_CASE("links that lead out, and what is no file, are left out by name") {
     CHECK(names(*tree) == "a good");
     CHECK(tree->left_out ==
           std::vector<std::string>{"out is a link to /etc/passwd, which leads out of the folder",
-                                   "pipe is no file, folder or link",
+                                   "pipe is not a file, folder or link",
                                    "up is a link to ../x, which leads out of the folder"});
 }
 

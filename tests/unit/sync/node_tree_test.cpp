@@ -62,7 +62,7 @@ TEST_CASE("a tree is listed folder by folder, without what is excluded or leads 
     CHECK(names(*tree) == std::vector<std::string>{"in", "sub", "sub/a", "z"});
     CHECK(tree->left_out ==
           std::vector<std::string>{"out is a link to /etc/passwd, which leads out of the folder",
-                                   "pipe is no file, folder or link"});
+                                   "pipe is not a file, folder or link"});
     CHECK(tree->index.at("sub/a") == 2);
 }
 

@@ -92,7 +92,7 @@ TEST_CASE("sorted by a column, inverted, and filtered") {
     CHECK(screen.sort_columns.front() == "NODE");
     state.filter = "no such words";
     CHECK(top_screen(scene_model(), state, {.columns = 100, .rows = 24}, plain).lines[2] ==
-          "nothing has these words (Esc: show all)");
+          "nothing contains these words (Esc: show all)");
 }
 
 TEST_CASE("64 nodes are scrolled through, and a scroll too far ends at the last page") {

@@ -137,7 +137,7 @@ TEST_CASE("a damaged place inside a part is named") {
     CHECK(with("/system/governors/powersave", "x").system.has_error());
     CHECK(with("/system/xids", 1).system.has_error());
     CHECK(with("/names/addresses/node-0", "10.0.0.1").names.has_error());
-    CHECK(with("/ssh/0", 1).logins.error().message == "the node's answer about ssh is no object");
+    CHECK(with("/ssh/0", 1).logins.error().message == "the node's answer about ssh is not an object");
     CHECK(with("/ssh/0/ok", "yes").logins.has_error());
     CHECK(with("/programs/python", 1).programs.at("python").has_error());
     CHECK(with("/mounts/~1data", json::object()).mounts.at("/data").error().message ==
@@ -202,7 +202,7 @@ TEST_CASE(
     CHECK(refusal(R"({"ask":"facts","programs":[{"name":"x"}]})") ==
           "the question for facts: programs: a program of the check has no name or no words");
     CHECK(refusal(R"({"ask":"facts","mounts":["/data"],"token":"../x"})") ==
-          "the question for facts: a token of the check that is none");
+          "the question for facts: an invalid token of the check");
     CHECK(refusal(R"({"ask":"facts","mounts":["data"],"token":"a1"})") ==
           "the question for facts: not a folder: data");
     CHECK(refusal(R"({"ask":"facts","peers":1})") == "the question for facts: \"peers\" must be an array");

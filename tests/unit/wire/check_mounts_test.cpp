@@ -22,7 +22,7 @@ TEST_CASE("names from which no path may be made are refused") {
         const auto read = read_question<LookForTokens>({.ask = "look", .body = std::move(question)});
         return read ? "" : read.error().message;
     };
-    const std::string message = "the question for look: a token of the check that is none";
+    const std::string message = "the question for look: an invalid token of the check";
     CHECK(refusal({{"mounts", {"/data"}}, {"token", "a1"}, {"nodes", {"../../etc"}}}) == message);
     for (const auto& token : {std::string(), std::string("../x"), std::string("a/b"), std::string(65, 'a')}) {
         CHECK(refusal({{"mounts", {"/data"}}, {"token", token}, {"nodes", {"node-0"}}}) == message);

@@ -148,7 +148,7 @@ TEST_CASE("the list of members keeps its order") {
     CHECK(parsed->nodes == members.nodes);
 }
 
-TEST_CASE("a member that is no object is refused") {
+TEST_CASE("a member that is not an object is refused") {
     CHECK(parse_members(R"({"nodes":[1]})").error().message == "member 0: it must be an object");
     CHECK(parse_members(R"({"nodes":{}})").error().message ==
           "the list of members: \"nodes\" must be an array");

@@ -56,7 +56,7 @@ void add_down(CLI::App& app, Program& program) {
         "them");
     command->add_flag("--break-lock", options->break_lock, "Go on even if somebody is changing the cluster");
     command->add_flag("--stop-jobs", options->stop_jobs,
-                      "End the jobs that run on it; without this they are named, and nothing is removed");
+                      "Stop the jobs that run on it; without this they are listed, and nothing is removed");
     command->callback([options, &program] {
         program.work = [options](Context& context) { return run_down(context, *options); };
     });

@@ -122,12 +122,12 @@ Result<Ok> write_new(const std::string& path, std::string_view text) {
     const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (fd < 0) {
         return Error{ErrorKind::usage, path,
-                     errno == EEXIST ? "the file is there already" : std::strerror(errno),
+                     errno == EEXIST ? "the file already exists" : std::strerror(errno),
                      errno == EEXIST ? "name another one: dockdist init FILE" : ""};
     }
     const auto written = write(fd, text.data(), text.size());
     if (close(fd) != 0 || written != static_cast<ssize_t>(text.size())) {
-        return Error{ErrorKind::usage, path, "could not be written whole", "is the disk full?"};
+        return Error{ErrorKind::usage, path, "could not be written completely", "is the disk full?"};
     }
     return ok;
 }
@@ -143,7 +143,8 @@ Status judge_folder(const std::filesystem::path& file) {
         return ok;
     }
     return Error{ErrorKind::usage, folder.string(),
-                 "your home folder would go to every node: the file's `sync` brings the folder that it is in",
+                 "your home folder would be copied to every node: `sync` in the file copies the folder that "
+                 "the file is in",
                  "make a folder for it: mkdir train && cd train"};
 }
 
@@ -152,11 +153,10 @@ Errors judge_engine(const LocalEngine& engine) {
     if (engine.lacks.empty()) {
         return {};
     }
-    return {
-        {ErrorKind::config, "DOCKER_TLS_VERIFY",
-         fmt::format("there is no {}", fmt::join(engine.lacks, ", no ")),
-         "an engine is only safe when both sides prove who they are: DOCKER_CERT_PATH names the folder of "
-         "ca.pem, cert.pem and key.pem"}};
+    return {{ErrorKind::config, "DOCKER_TLS_VERIFY",
+             fmt::format("there is no {}", fmt::join(engine.lacks, ", no ")),
+             "TLS needs certificates on both sides: DOCKER_CERT_PATH names the folder "
+             "with ca.pem, cert.pem and key.pem"}};
 }
 
 void tell_engine(const Context& context, const LocalEngine& engine, const std::string& file) {
@@ -171,7 +171,7 @@ void tell_engine(const Context& context, const LocalEngine& engine, const std::s
         context.reporter->on(warning_event(
             {.where = engine.said_by,
              .message = printable(engine.url) + " has no TLS: whoever reaches that port is root on the host",
-             .hint = "on a network that you trust wholly, take the # from `insecure: true` in " + file}));
+             .hint = "on a network that you fully trust, uncomment `insecure: true` in " + file}));
     }
     if (engine.found && !context.json()) {
         context.tell(

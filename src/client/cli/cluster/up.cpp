@@ -123,11 +123,10 @@ void tell_missing(const Context& context, const ClusterSpec& spec, const UpResul
             missing.push_back(node.name.str());
         }
     }
-    context.reporter->on(
-        {.kind = Event::Kind::note,
-         .text = fmt::format("{} of {} nodes left out: {}; `dockdist up` adds them when they "
-                             "can be had",
-                             missing.size(), context.size->nodes, list_names(missing))});
+    context.reporter->on({.kind = Event::Kind::note,
+                          .text = fmt::format("{} of {} nodes left out: {}; `dockdist up` adds them "
+                                              "when they are available",
+                                              missing.size(), context.size->nodes, list_names(missing))});
 }
 
 CheckSelection there(const ClusterSpec& spec, const UpResult& result) {
@@ -176,8 +175,9 @@ Task<UpResult> up_or_ask(Context& context, const Connected& cluster, UpOptions& 
             error.hint.clear();
             context.warn({error});
         }
-        if (!co_await ask_yes(context, "End what runs there, and go on?")) {
-            result.errors = {{result.errors.front().kind, "", "nothing was changed: these jobs run", ""}};
+        if (!co_await ask_yes(context, "Stop what runs there, and go on?")) {
+            result.errors = {
+                {result.errors.front().kind, "", "nothing was changed: these jobs are running", ""}};
             co_return result;
         }
         std::ranges::transform(result.errors, std::inserter(agreed, agreed.end()), &Error::where);
@@ -238,20 +238,19 @@ void add_up(CLI::App& app, Program& program) {
         app.add_subcommand("up", "Turn the hosts into one cluster: create, start and join every node"),
         command_group::cluster,
         {"dockdist up", "dockdist up --keep-going      # without the hosts that fail",
-         "dockdist up --stop-jobs       # end jobs on nodes that are made anew"});
+         "dockdist up --stop-jobs       # end jobs on nodes that are recreated"});
     command->add_flag("--build", options->build, "Build the image again, as `image.build` says");
     command->add_flag("--keep", options->up.keep,
-                      "When something fails, leave what was created, to look at it");
+                      "When something fails, keep what was created, to look at it");
     command->add_flag("--keep-going", options->up.keep_going,
                       "Go on without the hosts that fail, as long as one is left, and say which are missing; "
                       "`min_nodes` in the file does so down to that number");
-    command->add_flag(
-        "--stop-jobs", options->up.stop_jobs,
-        "End the jobs that run on nodes that have to be made anew; without this they are named, "
-        "and nothing is done");
+    command->add_flag("--stop-jobs", options->up.stop_jobs,
+                      "Stop the jobs that run on nodes that have to be recreated; without this they are "
+                      "listed, and nothing is done");
     command->add_flag("-y,--yes", options->yes,
-                      "Answer yes to what is asked on a terminal: whether those jobs are to end, and files "
-                      "on no mount may go with their container");
+                      "Answer yes to what is asked on a terminal: whether to end "
+                      "those jobs, and to lose files that are on no mount");
     command->add_flag("--break-lock", options->up.break_lock,
                       "Go on even if somebody else is changing the cluster");
     duration(command->add_option("--ready-timeout", options->ready_timeout,

@@ -58,10 +58,10 @@ Task<int> run_validate(Context& context) {
 } // namespace
 
 void add_validate(CLI::App& app, Program& program) {
-    auto* command = describe(
-        app.add_subcommand("validate",
-                           "Say whether cluster.yaml is right, with every mistake at once; contacts no host"),
-        command_group::cluster, {"dockdist validate", "dockdist validate -f train.yaml"});
+    auto* command =
+        describe(app.add_subcommand("validate",
+                                    "Check cluster.yaml, and report every mistake at once; contacts no host"),
+                 command_group::cluster, {"dockdist validate", "dockdist validate -f train.yaml"});
     command->callback([&program] {
         program.one_value = true;
         program.work = run_validate;

@@ -75,7 +75,7 @@ Task<Errors> make_way_for(const Context& context, const ClusterSpec& spec, const
     auto observation = co_await observe(spec, engines, {}, quiet);
     const auto nodes = ready_nodes(spec, observation.cluster, observation.reached, Words::of_jobs).nodes;
     co_return co_await make_way(engines, co_await find_running_jobs(engines, nodes), stop_jobs,
-                                "what is removed may be its files", *context.reporter);
+                                "it may be using the files that would be removed", *context.reporter);
 }
 
 void print_states(const Context& context, const ClusterSpec& spec, DataWork work, const DataStates& states) {
@@ -180,7 +180,7 @@ void add_data(CLI::App& app, Program& program) {
         if (work != DataWork::look) {
             command->add_flag(
                 "--stop-jobs", options->stop_jobs,
-                "Where files are removed: end the jobs that run there first; without this they are "
+                "Where files are removed: stop the jobs that run there first; without this they are "
                 "named, and nothing is done");
         }
         command->callback([options, work, &program] {
@@ -192,9 +192,10 @@ void add_data(CLI::App& app, Program& program) {
         command->fallthrough();
     };
     add(DataWork::push, "push",
-        "Bring it to every host, host to host, only what differs; one that was cut off goes on where it was");
+        "Copy it to every host, from host to host, only what differs; one that was interrupted resumes where "
+        "it stopped");
     add(DataWork::look, "ls", "Show what each host has; exit code 1 unless every host has all of it");
-    add(DataWork::remove, "rm", "Remove from the hosts what `from` has, by name, and what is begun of it");
+    add(DataWork::remove, "rm", "Remove from the hosts what `from` has, by name, and partial copies of it");
 }
 
 } // namespace dockdist

@@ -134,7 +134,8 @@ private:
         const auto& answer = facts.answers.at(0);
         if (answer.code != 0) {
             return Error{ErrorKind::node, "",
-                         "it does not say what of `setup` was done: " + safe_cell(answer.output), ""};
+                         "it does not say which commands of `setup` were run: " + safe_cell(answer.output),
+                         ""};
         }
         std::vector<wire::SetupState> states;
         for (const auto& line : split(answer.output, '\n')) {
@@ -148,7 +149,7 @@ private:
             states.push_back(std::move(*state));
         }
         if (states.size() != spec_.setup.size()) {
-            return Error{ErrorKind::protocol, "", "it does not say what of `setup` was done", ""};
+            return Error{ErrorKind::protocol, "", "it does not say which commands of `setup` were run", ""};
         }
         return states;
     }
@@ -221,7 +222,7 @@ private:
         const auto& line = spec_.setup[index];
         const auto how = !failure.finding.empty() ? failure.finding
                          : failure.signal != 0    ? fmt::format("was ended by signal {}{}", failure.signal,
-                                                             failure.oom ? ", for want of memory" : "")
+                                                             failure.oom ? ", out of memory" : "")
                                                   : fmt::format("ended with exit code {}", failure.code);
         return {ErrorKind::job, failure.node,
                 fmt::format("setup, command {} of {}: {} {}", index + 1, spec_.setup.size(), shown_line(line),

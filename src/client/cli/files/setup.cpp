@@ -49,8 +49,7 @@ Task<int> run_setup(Context& context, SetupCommand options) {
         co_return context.fail(cluster.errors);
     }
     if (cluster.spec.setup.empty()) {
-        co_return context.fail(Error{ErrorKind::config, cluster.spec.file.string(),
-                                     "`setup` names no commands",
+        co_return context.fail(Error{ErrorKind::config, cluster.spec.file.string(), "`setup` has no commands",
                                      "write `setup: [\"pip install -e /workspace\"]`"});
     }
     const int code = cluster.errors.empty() ? 0 : context.fail(cluster.errors); // the others are there
@@ -77,7 +76,7 @@ void add_setup(CLI::App& app, Program& program) {
         app.add_subcommand(
             "setup", "Run what `setup` in the file names on the nodes that have not done it, as `up` does"),
         command_group::files, {"dockdist setup", "dockdist setup --again"});
-    command->add_flag("--again", options->setup.again, "On every node, whatever they remember");
+    command->add_flag("--again", options->setup.again, "On every node, even where they were run before");
     command->add_flag("--no-sync", options->no_sync, "Skip `sync` in the file");
     command->callback([options, &program] {
         program.work = [options](Context& context) { return run_setup(context, *options); };

@@ -152,7 +152,8 @@ Task<Errors> make_way_for_removals(Context& context, const SyncOptions& options,
         co_return Errors{};
     }
     co_return co_await make_way(cluster.engines, co_await find_running_jobs(cluster.engines, nodes),
-                                options.stop_jobs, "what is removed may be its files", *context.reporter);
+                                options.stop_jobs, "it may be using the files that would be removed",
+                                *context.reporter);
 }
 
 Task<int> run_sync(Context& context, SyncOptions options) {
@@ -204,7 +205,7 @@ void add_sync(CLI::App& app, Program& program) {
         "Remove what is on the nodes and not here; never what .gitignore or .dockdistignore exclude");
     command->add_flag(
         "--stop-jobs", options->stop_jobs,
-        "Where files are removed: end the jobs that run there first; without this they are named, "
+        "Where files are removed: stop the jobs that run there first; without this they are named, "
         "and nothing is done");
     auto* dry_run =
         command->add_flag("--dry-run", options->dry_run, "Say what would be done, and write nothing");

@@ -98,7 +98,7 @@ OwnRow home_row() {
     std::error_code ignored;
     if (!fs::is_directory(home, ignored)) {
         row.state = OwnState::warn;
-        row.text += ": no folder that can be seen";
+        row.text += ": no folder, or not accessible";
         row.hint =
             "docker's contexts, registries' logins and `~` in cluster.yaml are looked for there: set HOME";
     }
@@ -111,7 +111,7 @@ OwnRow state_row() {
     const auto folder = nearest_folder(state);
     if (const auto why = why_not_writable(folder); !why.empty()) {
         row.state = OwnState::warn;
-        row.text += fmt::format(": nothing can be written in {}: {}", printable(folder.string()), why);
+        row.text += fmt::format(": cannot write in {}: {}", printable(folder.string()), why);
         row.hint = "only `ssh-config` and `proxy` keep something there, a key: set XDG_STATE_HOME to a "
                    "folder that is yours, if you use them";
     }
@@ -125,7 +125,7 @@ OwnRow temporary_row() {
     const auto why = why_not_writable(place);
     if (!why.empty() || ::statvfs(place.c_str(), &room) != 0) {
         row.state = OwnState::warn;
-        row.text += ": nothing can be written there: " + (why.empty() ? std::strerror(errno) : why);
+        row.text += ": cannot write there: " + (why.empty() ? std::strerror(errno) : why);
         row.hint = "images that are copied or built pass through it: set TMPDIR to a folder with room";
         return row;
     }
@@ -150,9 +150,9 @@ OwnRow locale_row() {
     auto* const there = ::newlocale(LC_CTYPE_MASK, "", nullptr);
     if (there == nullptr) {
         row.state = OwnState::warn;
-        row.text += ", which this machine has not";
-        row.hint = "dockdist does without; programs that it starts, as ssh, may complain: `locale -a` lists "
-                   "what there is, C.UTF-8 is everywhere";
+        row.text += ", which is not installed on this machine";
+        row.hint = "dockdist does not need it; programs that it starts, such as ssh, may complain: "
+                   "`locale -a` lists those installed, C.UTF-8 is everywhere";
     } else {
         ::freelocale(there);
     }

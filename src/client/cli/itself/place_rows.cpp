@@ -104,8 +104,8 @@ OwnRow docker_row(const fs::path& folder) {
     const auto document = read_json(path);
     if (!document) {
         row.state = OwnState::warn;
-        row.text += " cannot be read, or is no JSON";
-        row.hint = "registries' logins and the current context stand there: `docker login` writes it";
+        row.text += " cannot be read, or is not JSON";
+        row.hint = "registry logins and the current context are kept there: `docker login` writes it";
         return row;
     }
     const auto count = [&](const char* key) {
@@ -149,7 +149,7 @@ OwnRow engine_row() {
     const auto engine = find_local_engine(client_environment, connect_to_socket);
     OwnRow row{.check = "engine"};
     if (!engine.denied.empty()) {
-        row.text = fmt::format("{} is not for this user", engine.denied);
+        row.text = fmt::format("{} may not be used by this user", engine.denied);
         row.hint = "only for `init --local` and `image.from: local`: the group `docker` may use it";
         row.state = OwnState::warn;
     } else if (!engine.found) {
@@ -170,8 +170,8 @@ Task<OwnRow> ssh_row(boost::asio::any_io_executor executor) {
         row.state = OwnState::warn;
         row.text = answer.error().kind == ErrorKind::not_found ? "there is no ssh"
                                                                : printable(answer.error().message);
-        row.hint = "hosts at ssh:// are reached without what your ssh configuration says: install OpenSSH's "
-                   "client";
+        row.hint = "hosts at ssh:// are reached without your ssh configuration: "
+                   "install OpenSSH's client";
         co_return row;
     }
     row.text = printable(answer->complaint.empty() ? answer->output : answer->complaint);
@@ -214,9 +214,10 @@ Task<std::vector<OwnRow>> place_rows(const Context& context) {
     rows.push_back(co_await ssh_row(context.executor));
     const auto proxies = set_variables(proxy_variables);
     rows.push_back({.check = "proxies",
-                    .text = proxies.empty() ? "none in the environment"
-                                            : proxies + " (dockdist uses none of them: it reaches engines "
-                                                        "straight, and they pull by their own)"});
+                    .text = proxies.empty()
+                                ? "none in the environment"
+                                : proxies + " (dockdist uses none of them: it connects "
+                                            "to engines directly, and they pull through their own)"});
     const auto slurm = set_variables(slurm_variables);
     rows.push_back({.check = "slurm", .text = slurm.empty() ? "not in an allocation" : slurm});
     co_return rows;

@@ -71,12 +71,10 @@ Task<int> run_self_check(Context& context) {
 } // namespace
 
 void add_self_check(CLI::App& app, Program& program) {
-    auto* command =
-        describe(app.add_subcommand(
-                     "self-check",
-                     "Show what this build is, and what it finds on this machine: what to put into a bug "
-                     "report. Contacts no host, and tells no secrets"),
-                 command_group::itself, {"dockdist self-check", "dockdist self-check -o json"});
+    auto* command = describe(
+        app.add_subcommand("self-check", "Show what this build is, and what it finds on this machine, for "
+                                         "a bug report. Contacts no host, and shows no secrets"),
+        command_group::itself, {"dockdist self-check", "dockdist self-check -o json"});
     command->callback([&program] {
         program.one_value = true;
         program.work = run_self_check;

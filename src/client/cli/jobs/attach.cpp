@@ -27,8 +27,8 @@ public:
         previous_ = interrupts_.handle_with([this, &context, job] {
             context.reporter->on(
                 {.kind = Event::Kind::note,
-                 .text = fmt::format("{} goes on; `dockdist stop {}` stops it. Without any client it ends "
-                                     "when its lease is over, unless it was detached",
+                 .text = fmt::format("{} goes on; `dockdist stop {}` stops it. Without any client "
+                                     "it ends when its lease runs out, unless it was detached",
                                      job.str(), job.str())});
             previous_();
         });
@@ -59,7 +59,7 @@ Task<int> run_attach(Context& context, AttachCommand options) {
     }
     (*view)->number_commands(wire::command_ranks(latest_of(found.job).policy));
     context.reporter->on({.kind = Event::Kind::note,
-                          .text = fmt::format("{}: attached (Ctrl-C leaves it, `dockdist stop {}` stops it)",
+                          .text = fmt::format("{}: attached (Ctrl-C detaches, `dockdist stop {}` stops it)",
                                               job.str(), job.str())});
     const LeaveOnInterrupt leave(context, job);
     auto outcome = co_await until_interrupt(

@@ -54,8 +54,8 @@ Status without_controls(const std::string& text) {
     for (const auto& line : split(text, '\n')) {
         if (!is_printable(line)) {
             return Error{ErrorKind::usage, "",
-                         "a control character, a mark of the writing's direction, or bytes that are not "
-                         "UTF-8 cannot be written down: " +
+                         "control characters, text-direction marks and bytes "
+                         "that are not UTF-8 cannot be exported: " +
                              printable(line),
                          "leave it out, or give the job a script of yours to run"};
         }
@@ -75,7 +75,7 @@ Task<Loaded> load_for_export(const Context& context, const RunOptions& options) 
     if (!node_count(options.nodes)) {
         alone.errors.push_back(
             {ErrorKind::usage, "--nodes",
-             "how many nodes is not known: the hosts are an allocation's, and this is none",
+             "the number of nodes is not known: the hosts are those of an allocation, and this is not in one",
              "say how many: --nodes 2 --gpus 8"});
     }
     alone.spec.hosts = {{.name = HostName("slurm")}};
@@ -165,7 +165,7 @@ void add_export(CLI::App& app, Program& program) {
     auto* exports = describe(
         app.add_subcommand(
             "export",
-            "Write a job down for another engine: a script for Slurm's sbatch, or manifests for Kubernetes"),
+            "Export a job to another scheduler: a script for Slurm's sbatch, or manifests for Kubernetes"),
         command_group::jobs,
         {"dockdist export slurm --gpus 8 -- train.py | sbatch",
          "dockdist export slurm --no-container --nodes 4 --gpus 8 -- ./train.sh",

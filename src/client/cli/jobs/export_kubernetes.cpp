@@ -31,7 +31,7 @@ void add_export_kubernetes(CLI::App& exports, Program& program) {
     auto words = std::make_shared<KubernetesWords>();
     auto* command = exports.add_subcommand(
         "kubernetes",
-        "Print a JobSet, or a TrainJob, of the same options that `run` takes; -o json: as a List");
+        "Print a JobSet, or a TrainJob, from the same options that `run` takes; -o json: as a List");
     choice(command->add_option("--kind", words->kind,
                                "jobset, or trainjob: Kubeflow's, with a TrainingRuntime of its own"),
            {"jobset", "trainjob"})

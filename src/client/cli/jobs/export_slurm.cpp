@@ -9,7 +9,7 @@ void add_export_slurm(CLI::App& exports, Program& program) {
     auto options = std::make_shared<SlurmOptions>();
     auto* command = exports.add_subcommand(
         "slurm",
-        "Print a script for sbatch, on sites with pyxis and enroot, of the same options that `run` takes");
+        "Print a script for sbatch, for sites with pyxis and enroot, from the same options that `run` takes");
     auto* none = command->add_flag_callback(
         "--no-container", [options] { options->container = false; },
         "Use no containers: the nodes have the software themselves");

@@ -69,7 +69,7 @@ Error no_job_before_up(const ClusterSpec& spec, const std::string& name) {
     return {ErrorKind::not_found, "",
             fmt::format("there is no job{}: {} has no nodes yet",
                         name.empty() ? "" : " `" + printable(name) + "`", spec.name.str()),
-            "`dockdist up` brings them"};
+            "`dockdist up` creates them"};
 }
 
 Task<FoundJob> find_job(Context& context, std::string name, std::string node, bool looks) {

@@ -14,19 +14,19 @@ Status check_share(const IdleOptions& options) {
                                                                              : "";
     return given.empty() ? Status(ok)
                          : Error{ErrorKind::usage, given,
-                                 "a job that shares has no GPUs of its own that could be watched",
+                                 "a job with --share has no GPUs of its own that could be watched",
                                  "leave out --share or " + given};
 }
 
 } // namespace
 
 void add_idle_options(CLI::App& command, IdleOptions& options) {
-    duration_or_off(command.add_option(
-        "--idle", options.idle,
-        "When all GPUs of the job have done nothing for this time: tell so, or what --on-idle "
-        "says; off: do not watch (default: `idle` in the file, or off)"));
+    duration_or_off(
+        command.add_option("--idle", options.idle,
+                           "When all GPUs of the job have been idle for this long: warn, or do what "
+                           "--on-idle says; off: do not watch (default: `idle` in the file, or off)"));
     choice(command.add_option("--on-idle", options.on_idle,
-                              "What becomes of such a job: warn (it goes on), or stop: that is a failure "
+                              "What to do with such a job: warn (it goes on), or stop, which is a failure "
                               "(exit code 124, or a restart) (default: `idle` in the file, or warn)"),
            {"warn", "stop"});
 }
@@ -43,8 +43,8 @@ Status set_idle(const IdleOptions& options, const IdleSpec& file, bool share, Jo
         job.idle = parse_duration(options.idle).value_or(job.idle);
     }
     if (job.idle.count() == 0 && !options.on_idle.empty()) {
-        return Error{ErrorKind::usage, "--on-idle", "nobody watches whether the job's GPUs do something",
-                     "give --idle 30m beside it"};
+        return Error{ErrorKind::usage, "--on-idle", "the job's GPUs are not watched for idleness",
+                     "add --idle 30m"};
     }
     return ok;
 }
@@ -54,8 +54,8 @@ std::optional<Error> unwatched(const IdleOptions& options, const IdleSpec& file,
         return std::nullopt;
     }
     return Error{ErrorKind::usage, "",
-                 "`idle` of the file says nothing of this job: with --share it has no GPUs of its own",
-                 "--idle off says that this is meant"};
+                 "`idle` in the file does not apply to this job: with --share it has no GPUs of its own",
+                 "--idle off says that this is intended"};
 }
 
 } // namespace dockdist

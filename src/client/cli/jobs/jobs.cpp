@@ -165,7 +165,7 @@ Task<int> run_jobs(Context& context, JobsOptions options) {
         if (context.json()) {
             context.print_json({{"jobs", nlohmann::json::array()}});
         } else {
-            context.tell(cluster.spec.name.str() + " has no nodes yet: `dockdist up` brings them\n");
+            context.tell(cluster.spec.name.str() + " has no nodes yet: `dockdist up` creates them\n");
         }
         co_return 0;
     }
@@ -198,16 +198,16 @@ Task<int> run_jobs(Context& context, JobsOptions options) {
 void add_jobs(CLI::App& app, Program& program) {
     auto options = std::make_shared<JobsOptions>();
     auto* command =
-        describe(app.add_subcommand("jobs", "Show the jobs that the nodes know of, the latest last: those "
-                                            "that run, and of the others the last 50 of the last 7 days; or "
-                                            "all that is known of one"),
+        describe(app.add_subcommand("jobs", "Show the jobs that the nodes know of, the latest "
+                                            "last: those that are running, and the last 50 that ended in "
+                                            "the last 7 days; or everything about one"),
                  command_group::jobs,
                  {"dockdist jobs", "dockdist jobs job-1a2b3c4d --report job.html",
                   "dockdist jobs --all-clusters   # whose jobs have these hosts' GPUs"});
     auto* job = command->add_option("JOB", options->job, "One job alone, with what it has used");
     command
         ->add_option("--report", options->page,
-                     "Also write what it has used as one HTML page, with curves over the time")
+                     "Also write what it has used as one HTML page, with curves over time")
         ->type_name("FILE.html")
         ->needs(job);
     command

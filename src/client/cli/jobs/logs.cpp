@@ -65,7 +65,7 @@ void add_logs(CLI::App& app, Program& program) {
         ->type_name("NODES");
     number(command->add_option("--rank", options->rank, "Only this rank of the job"), 0);
     add_past_options(*command, options->past);
-    command->add_flag("-f,--follow", options->follow, "Go on until the job ends");
+    command->add_flag("-f,--follow", options->follow, "Follow the job until it ends");
     add_view_options(*command, options->view);
     command->callback([options, &program] {
         program.work = [options](Context& context) { return run_logs(context, *options); };

@@ -20,7 +20,7 @@ Errors lacking_rdma(const NetworkSpec& network, const std::vector<ReadyNode>& no
             {ErrorKind::node, unfit.node,
              fmt::format("the file says `rdma: required`, and this node cannot take part over RDMA: {}",
                          unfit.reason),
-             "`dockdist status -v` lists its ports; mend them and run `dockdist down` and `dockdist "
+             "`dockdist status -v` lists its ports; fix them and run `dockdist down` and `dockdist "
              "up`, leave the node out (`--exclude " +
                  unfit.node + "`), or set `network: {rdma: auto}`"});
     }

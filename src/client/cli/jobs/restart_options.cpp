@@ -17,9 +17,9 @@ void add_restart_options(CLI::App& command, RestartOptions& options) {
                               "are renumbered (default: a lost node that no spare replaces ends the job)"),
            1);
     number(command.add_option("--spares", options.spares,
-                              "How many of the chosen nodes, the last ones, start nothing until a node is "
-                              "lost and the first of them takes its place; `--nodes N` chooses them beside "
-                              "the N (default: `spares` of the file, or 0)"),
+                              "How many of the chosen nodes, the last ones, stay idle until a node is lost "
+                              "and the first of them takes its place; `--nodes N` chooses them beside the N "
+                              "(default: `spares` of the file, or 0)"),
            0);
 }
 
@@ -31,13 +31,13 @@ Status set_restarts(const RestartOptions& options, int nodes, int spares, JobOpt
     job.min_nodes = options.min_nodes.value_or(nodes - spares);
     if (job.min_nodes > nodes - spares) {
         return Error{ErrorKind::usage, "--min-nodes",
-                     fmt::format("{} nodes are wanted at least, and the job begins on {}", job.min_nodes,
+                     fmt::format("{} nodes are required at least, and the job starts on {}", job.min_nodes,
                                  nodes - spares),
                      "choose more nodes, or ask for fewer"};
     }
     if (options.min_nodes && options.max_restarts == 0) {
         return Error{ErrorKind::usage, "--min-nodes",
-                     "a job that is never begun anew cannot go on without a lost node",
+                     "a job that is never restarted cannot go on without a lost node",
                      "leave --max-restarts out, or give it 1 or more"};
     }
     job.max_restarts = options.max_restarts.value_or(nodes - job.min_nodes);

@@ -175,7 +175,7 @@ void print_launches(const Context& context, const PreparedRun& prepared,
 Status judge_in_batch(const RunOptions& options, const ClusterSpec& spec) {
     if (options.detach || options.dry_run) {
         return Error{ErrorKind::usage, options.detach ? "--detach" : "--dry-run",
-                     "a batch job ends with its `run`, and nothing of it goes on", "leave it out"};
+                     "a batch job ends with its `run`, and leaves nothing running", "leave it out"};
     }
     if (const auto ports = parse_forward_ports(options.forward, "--forward"); !ports.errors.empty()) {
         return ports.errors.front();

@@ -148,10 +148,10 @@ Task<Decided> decide(const Context& context, const Attached& cluster, PreparedRu
         if (decided.chosen || !decided.errors.empty()) {
             co_return decided;
         }
-        context.reporter->on(
-            {.kind = Event::Kind::note,
-             .text = "nodes that an earlier dockdist made do not say which of them are free, so the first "
-                     "ones are taken: `dockdist up` renews them"});
+        context.reporter->on({.kind = Event::Kind::note,
+                              .text =
+                                  "nodes that an older dockdist created do not say which of them are free, "
+                                  "so the first ones are taken: `dockdist up` recreates them"});
         decided = {};
     }
     decided.errors = lacking_rdma(cluster.spec.network, prepared.nodes);

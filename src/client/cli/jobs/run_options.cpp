@@ -38,11 +38,12 @@ void add_run_options(CLI::App& command, RunOptions& options) {
         "--keep-going", options.keep_going,
         "Run on the nodes that are ready, also where there are fewer than `min_nodes` of the file");
     number(command.add_option("-g,--gpus", options.gpus,
-                              "How many GPUs of each node the job gets, and has to itself; so many ranks a "
-                              "node (default: all, and the node's slots)"),
+                              "How many GPUs of each node are reserved for the job; as "
+                              "many ranks per node (default: all, and the node's slots)"),
            1, most_gpus_of_a_node);
-    auto* share = command.add_flag("--share", options.share,
-                                   "Reserve no GPUs, and see all that the nodes have, whoever has them");
+    auto* share =
+        command.add_flag("--share", options.share,
+                         "Reserve no GPUs, and see all that the nodes have, also those that others have");
     auto* no_wait =
         command
             .add_flag("--no-wait", options.no_wait, "Fail at once where others have the GPUs: exit code 75")
@@ -52,15 +53,17 @@ void add_run_options(CLI::App& command, RunOptions& options) {
                                 "(default: as long as it takes)"))
         ->excludes(no_wait)
         ->excludes(share);
-    number(command.add_option("--priority", options.priority,
-                              "Go ahead of those in line with a lower one; what runs goes on"),
+    number(command.add_option(
+               "--priority", options.priority,
+               "Go ahead of jobs in line with a lower priority; running jobs are not interrupted"),
            -wire::max_priority, wire::max_priority)
         ->excludes(share)
         ->capture_default_str();
     command
-        .add_option("--launcher", options.launcher,
-                    "How the command becomes processes; they stand below (default: `launcher` in the file, "
-                    "or plain)")
+        .add_option(
+            "--launcher", options.launcher,
+            "How the command becomes processes; all are listed below (default: `launcher` in the file, "
+            "or plain)")
         ->type_name("LAUNCHER");
     command.footer(command.get_footer() + "\n\n" + launcher_list());
     command
@@ -75,10 +78,9 @@ void add_run_options(CLI::App& command, RunOptions& options) {
     command.add_flag("--per-rank", options.per_rank,
                      "With the launcher plain: the command once on every slot, not once on each node");
     command
-        .add_option(
-            "--role", options.roles,
-            "With the launcher tensorflow: how many processes are what: chief=1, worker=4, ps=2; repeatable "
-            "(default: `roles` in the file, or a worker on each node)")
+        .add_option("--role", options.roles,
+                    "With the launcher tensorflow: how many processes of each role: chief=1, worker=4, ps=2; "
+                    "repeatable (default: `roles` in the file, or a worker on each node)")
         ->type_name("ROLE=COUNT")
         ->allow_extra_args(false);
     command.add_flag("--dry-run", options.dry_run,
@@ -92,12 +94,13 @@ void add_run_options(CLI::App& command, RunOptions& options) {
         ->type_name("PATH");
     duration(command.add_option(
                  "--grace", options.grace,
-                 "Time between the signal and KILL when the job is stopped; every launcher keeps it"),
+                 "Time between the signal and KILL when the job is stopped; every launcher respects it"),
              std::chrono::milliseconds(0))
         ->capture_default_str();
-    stop_signal(command.add_option("--signal", options.signal,
-                                   "By what each rank is told to end, once: TERM, INT, HUP, QUIT, USR1 or "
-                                   "USR2; INT is what Ctrl-C is to Python (KeyboardInterrupt)"))
+    stop_signal(
+        command.add_option("--signal", options.signal,
+                           "The signal that tells each rank to end, sent once: TERM, INT, HUP, QUIT, USR1 or "
+                           "USR2; INT is what Ctrl-C is to Python (KeyboardInterrupt)"))
         ->capture_default_str();
     duration(
         command.add_option("--lease", options.lease, "How long the job lives on when this client is gone"))
@@ -108,11 +111,11 @@ void add_run_options(CLI::App& command, RunOptions& options) {
         ->capture_default_str();
     auto* stall = duration(command.add_option(
         "--stall", options.stall,
-        "When no rank has written anything for this time: report what each is doing, with its stacks where "
+        "When no rank has written anything for this long: report what each is doing, with its stacks where "
         "py-spy or gdb is in the image"));
     choice(command.add_option("--on-stall", options.on_stall,
-                              "What follows the report: report (nothing), or stop: that is a failure (exit "
-                              "code 124, or a restart)"),
+                              "What follows the report: report (nothing), or stop, which "
+                              "is a failure (exit code 124, or a restart)"),
            {"report", "stop"})
         ->needs(stall)
         ->capture_default_str();
@@ -128,19 +131,18 @@ void add_run_options(CLI::App& command, RunOptions& options) {
         });
     auto* report = command.add_option(
         "--report", options.page,
-        "When the job has ended, write what it has used as one HTML page, with curves over the time");
+        "When the job has ended, write what it has used as one HTML page, with curves over time");
     report->type_name("FILE.html");
-    auto* detach = command.add_flag(
-        "-d,--detach", options.detach,
-        "Leave the job to the cluster once it has started, with --ready once it is ready: it "
-        "needs no client any more");
+    auto* detach =
+        command.add_flag("-d,--detach", options.detach,
+                         "Leave the job to the cluster once it has started, with --ready once it is ready: "
+                         "it no longer needs a client");
     detach->excludes(report);
     command
-        .add_option(
-            "--forward", options.forward,
-            "Reach a port of the job's first node, also when another becomes it, from this machine "
-            "while this client follows the job: 6006, or 8080:6006, as `dockdist forward` takes them; "
-            "repeatable")
+        .add_option("--forward", options.forward,
+                    "Forward a port of the job's first node, also when another node takes that role, to this "
+                    "machine while this client follows the job: 6006, or 8080:6006, as `dockdist forward` "
+                    "takes them; repeatable")
         ->type_name("PORT")
         ->allow_extra_args(false)
         ->excludes(detach);

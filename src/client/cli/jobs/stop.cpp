@@ -98,16 +98,17 @@ Task<int> run_stop(Context& context, StopOptions options) {
 
 void add_stop(CLI::App& app, Program& program) {
     auto options = std::make_shared<StopOptions>();
-    auto* command = describe(app.add_subcommand("stop", "End jobs and every process of them, on all nodes"),
-                             command_group::jobs, {"dockdist stop night", "dockdist stop sweep-1 sweep-2"});
+    auto* command =
+        describe(app.add_subcommand("stop", "Stop jobs, with all of their processes, on all nodes"),
+                 command_group::jobs, {"dockdist stop night", "dockdist stop sweep-1 sweep-2"});
     command->add_option("JOB", options->jobs, "Names, as `run` and `jobs` show them")->required();
     duration(command->add_option("--grace", options->grace, "Time between the signal and KILL; 0: at once"),
              std::chrono::milliseconds(0))
         ->capture_default_str();
-    stop_signal(
-        command->add_option("--signal", options->signal,
-                            "By what each rank is told to end, once: TERM, INT, HUP, QUIT, USR1 or USR2 "
-                            "(default: what the job was run with)"));
+    stop_signal(command->add_option(
+        "--signal", options->signal,
+        "The signal that tells each rank to end, sent once: TERM, INT, HUP, QUIT, USR1 or USR2 "
+        "(default: what the job was run with)"));
     command->callback([options, &program] {
         program.one_value = true;
         program.work = [options](Context& context) { return run_stop(context, *options); };

@@ -41,8 +41,8 @@ void refuse_files_as_names(CLI::App& app) {
                                      std::filesystem::exists(word, ignored);
                 return is_file ? "`" + printable(word) + "` is a file, and no " +
                                      (wanted == "JOB" ? "job" : "node") +
-                                     "\nthe file stands before the command: dockdist -f " +
-                                     shell_quote(word) + name.substr(name.find(' '))
+                                     "\nthe file goes before the command: dockdist -f " + shell_quote(word) +
+                                     name.substr(name.find(' '))
                                : std::string();
             });
         }

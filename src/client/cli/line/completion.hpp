@@ -1,5 +1,5 @@
-// What may stand at the cursor of a command line, from CLI11's own tree; and the scripts by which bash, zsh
-// and fish ask for it. Pure: names of the cluster come from whoever asks.
+// What can be completed at the cursor of a command line, from CLI11's own tree; and the scripts by which
+// bash, zsh and fish ask for it. Pure: names of the cluster come from whoever asks.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -35,7 +35,7 @@ complete -F _dockdist dockdist
 )~~~";
 
 constexpr std::string_view zsh_script = R"~~~(#compdef dockdist
-# zsh completion of dockdist: source <(dockdist completion zsh), behind compinit
+# zsh completion of dockdist: source <(dockdist completion zsh), after compinit
 _dockdist() {
     local line answer closing
     local -a plain shown suffix

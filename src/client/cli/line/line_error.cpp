@@ -71,7 +71,7 @@ Error no_option(const LineRead& line) {
                          (meant.empty() ? "" : "; did you mean " + meant + "?");
     return usage_error("", message,
                        runs_a_command(command)
-                           ? "what belongs to the command stands behind `--`: " + usage_of(command)
+                           ? "what belongs to the command goes after `--`: " + usage_of(command)
                            : see_help(command));
 }
 
@@ -130,7 +130,7 @@ Error line_error(const LineRead& line, const CLI::ParseError& refusal) {
         auto words = split(text.substr(std::min(text.find(": "), text.size() - 2) + 2), ' ');
         std::ranges::reverse(words); // CLI11 keeps them so
         return usage_error(
-            "", full_name(*line.command) + " takes no further words: " + printable(shell_join(words)),
+            "", full_name(*line.command) + " takes no more arguments: " + printable(shell_join(words)),
             usage_of(*line.command));
     }
     if (dynamic_cast<const CLI::ArgumentMismatch*>(&refusal) != nullptr) {

@@ -106,7 +106,7 @@ CLI::Option* variable(CLI::Option* option) {
 CLI::Option* stop_signal(CLI::Option* option) {
     return checked(option, "SIGNAL", [](const std::string& word) {
         return ending_signal(word) ? std::string()
-                                   : fmt::format("`{}` is no signal that a job is told to end by\nwrite {}",
+                                   : fmt::format("`{}` is not a signal that tells a job to end\nwrite {}",
                                                  printable(word), ending_signals);
     });
 }

@@ -29,7 +29,7 @@ CLI::Option* stop_signal(CLI::Option* option); // ending_signal() reads what thi
 // Where a command stands in `dockdist help`, in the order of these, and lines to copy.
 namespace command_group {
 inline constexpr const char* cluster = "The cluster";
-inline constexpr const char* looking = "Looking at it";
+inline constexpr const char* looking = "Monitoring";
 inline constexpr const char* jobs = "Jobs";
 inline constexpr const char* nodes = "In the nodes";
 inline constexpr const char* files = "Images, code and data";

@@ -116,7 +116,7 @@ void add_check(CLI::App& app, Program& program) {
                  "--stage-timeout", options->stage_timeout,
                  "How long NCCL may take for each stage (default: 3m a node alone, 1m a pair, 4m all)"))
         ->needs(deep);
-    command->add_flag("--all", options->all, "A row for every GPU, also of many that are alike");
+    command->add_flag("--all", options->all, "A row for every GPU, even where many are alike");
     command->add_option("--report", options->page, "Also write the findings as one HTML page")
         ->type_name("FILE.html");
     command->callback([options, &program] {

@@ -198,7 +198,7 @@ void add_gpus(CLI::App& app, Program& program) {
                                    "waits for one"),
         command_group::looking, {"dockdist gpus", "dockdist gpus --watch"});
     command->add_flag("--watch", options->watch, "Show it again whenever something changes, until Ctrl-C");
-    command->add_flag("--all", options->all, "A row for every GPU, also of many that are alike");
+    command->add_flag("--all", options->all, "A row for every GPU, even where many are alike");
     command->callback([options, &program] {
         program.one_value = true;
         program.work = [options](Context& context) { return run_gpus(context, *options); };

@@ -196,7 +196,8 @@ Task<int> run_metrics(Context& context, MetricsOptions options) {
 void add_metrics(CLI::App& app, Program& program) {
     auto options = std::make_shared<MetricsOptions>();
     auto* command = describe(
-        app.add_subcommand("metrics", "Tell Prometheus how busy the nodes and their GPUs are, until Ctrl-C"),
+        app.add_subcommand("metrics",
+                           "Serve metrics of the nodes and their GPUs to Prometheus, until Ctrl-C"),
         command_group::looking,
         {"dockdist metrics", "dockdist metrics --textfile /var/lib/prometheus/node-exporter/dockdist.prom",
          "dockdist metrics --once"});
@@ -204,8 +205,9 @@ void add_metrics(CLI::App& app, Program& program) {
         ->add_option("--listen", options->listen,
                      "Where it can be scraped, over HTTP (default: 127.0.0.1:9464, with --textfile nowhere)")
         ->type_name("ADDRESS:PORT");
-    command->add_flag("--insecure-listen", options->anywhere,
-                      "Take an address in --listen that other machines reach: whoever does can read it all");
+    command->add_flag(
+        "--insecure-listen", options->anywhere,
+        "Allow an address in --listen that other machines can reach: whoever reaches it can read everything");
     command
         ->add_option(
             "--textfile", options->text_file,

@@ -98,7 +98,7 @@ private:
         std::string_view path = question.path;
         if (!path.starts_with(way_)) {
             co_return HttpReply{.status = 404,
-                                .body = "the address is the whole one that `dockdist page` has told\n"};
+                                .body = "use the complete address that `dockdist page` printed\n"};
         }
         path.remove_prefix(way_.size());
         co_await look();
@@ -191,13 +191,13 @@ void add_page(CLI::App& app, Program& program) {
                  command_group::looking, {"dockdist page --open", "dockdist page --listen 127.0.0.1:8080"});
     command
         ->add_option("--listen", options->listen,
-                     "Where this machine serves it (port 0: any that is free); the address that is told has "
-                     "a key in it, without which nobody sees anything")
+                     "Where this machine serves it (port 0: any that is free); the address that is "
+                     "printed has a key in it, without which nobody sees anything")
         ->type_name("ADDRESS:PORT")
         ->capture_default_str();
     command->add_flag("--insecure-listen", options->anywhere,
-                      "Take an address in --listen that other machines reach: in plain text, and whoever "
-                      "has the whole address can read it all");
+                      "Allow an address in --listen that other machines can reach: it is plain "
+                      "text, and whoever has the whole address can read everything");
     command->add_flag("--open", options->open, "Show it in this machine's web browser");
     command->callback([options, &program] {
         program.work = [options](Context& context) { return run_page(context, *options); };

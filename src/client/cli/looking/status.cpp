@@ -217,8 +217,8 @@ Task<int> run_status(Context& context, StatusOptions options) {
         if (options.verbose && some && std::ranges::any_of(there, [](const Row& row) {
                 return !row.record && row.state != "left over";
             })) {
-            context.show(
-                "\nOnly nodes that are ready are judged: what jobs were told when all joined may differ.\n");
+            context.show("\nOnly nodes that are ready are considered: what jobs were told when all joined "
+                         "may differ.\n");
         }
     }
     context.warn(of_other_versions(rows));
@@ -242,11 +242,11 @@ void add_status(CLI::App& app, Program& program) {
                      "Only this node, by name or rank, or these: node-[0-3], @rack2; repeatable")
         ->type_name("NODES")
         ->allow_extra_args(false);
-    command->add_flag("--all", options->all, "A row for every node, also of many that are alike");
+    command->add_flag("--all", options->all, "A row for every node, even where many are alike");
     command->add_flag(
         "-v,--verbose", options->verbose,
-        "Also by which ssh hosts are reached, and why; and the nodes' RDMA ports: which jobs use, and what "
-        "they are told of them");
+        "Also which ssh reaches each host, and why; and the nodes' RDMA ports: which of them jobs use, "
+        "and what jobs are told about them");
     command->callback([options, &program] {
         program.one_value = true;
         program.work = [options](Context& context) { return run_status(context, *options); };

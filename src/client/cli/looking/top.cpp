@@ -255,9 +255,8 @@ Task<int> run_top(Context& context, const TopOptions& options) {
 void add_top(CLI::App& app, Program& program) {
     auto options = std::make_shared<TopOptions>();
     auto* command = describe(
-        app.add_subcommand("top",
-                           "Show how busy the nodes, their GPUs and the ranks of jobs are, live; out of "
-                           "a terminal one table, with -o json an object each round"),
+        app.add_subcommand("top", "Show how busy the nodes, their GPUs and the ranks of jobs are, live; "
+                                  "without a terminal one table, with -o json one object per sample"),
         command_group::looking,
         {"dockdist top", "dockdist top --by rank --job job-1a2b3c4d", "dockdist top --once -o json"});
     command
@@ -269,7 +268,7 @@ void add_top(CLI::App& app, Program& program) {
     choice(
         command->add_option("--by", options->by, "What a row is, at first: node (default), gpu, job, rank"),
         {view_words.begin(), view_words.end()});
-    duration(command->add_option("--interval", options->interval, "Between two samples"),
+    duration(command->add_option("--interval", options->interval, "Time between two samples"),
              std::chrono::milliseconds(wire::least_sample_interval_ms),
              std::chrono::milliseconds(wire::most_sample_interval_ms))
         ->capture_default_str();

@@ -106,15 +106,14 @@ void add_options(CLI::App& command, const std::shared_ptr<ExecOptions>& options)
         ->type_name("PATH");
     command.add_flag("--no-tty", options->no_tty, "No pty, even on a terminal");
     command.add_flag("-n,--no-stdin", options->no_stdin,
-                     "Read nothing of this command's own stdin, as `ssh -n`: for loops of `while read`");
-    command.add_flag("--detach", options->detach, "Leave running what was started when this client ends");
+                     "Read nothing from this command's own stdin, as `ssh -n`: for loops of `while read`");
+    command.add_flag("--detach", options->detach, "Leave the command running when this client ends");
     duration(command.add_option("--lease", options->lease,
-                                "How long what was started lives on when nothing is heard of this client"))
+                                "How long the command lives on when nothing is heard from this client"))
         ->capture_default_str();
-    number(command.add_option(
-               "--gpus", options->gpus,
-               "Reserve so many of the node's GPUs, waiting in line for them, until the command ends; it "
-               "sees these alone (default: it sees all and reserves none)"),
+    number(command.add_option("--gpus", options->gpus,
+                              "Reserve this many of the node's GPUs, waiting in line for them, until the "
+                              "command ends; it sees only these (default: it sees all and reserves none)"),
            1, most_gpus_of_a_node);
     command.add_option("COMMAND", options->command,
                        options->by_shell
@@ -142,8 +141,8 @@ void add_ssh(CLI::App& app, Program& program) {
     auto options = std::make_shared<ExecOptions>();
     options->by_shell = true;
     auto* command =
-        describe(app.add_subcommand("ssh", "Open a shell in a node, or give it a line"), command_group::nodes,
-                 {"dockdist ssh node-0", "dockdist ssh node-0 -- 'cd /data && ls'"});
+        describe(app.add_subcommand("ssh", "Open a shell in a node, or run a line in one"),
+                 command_group::nodes, {"dockdist ssh node-0", "dockdist ssh node-0 -- 'cd /data && ls'"});
     add_options(*command, options);
     command->callback([options, &program] {
         program.work = [options](Context& context) { return run_exec(context, *options); };

@@ -54,9 +54,10 @@ ForwardPorts parse_forward_ports(const std::vector<std::string>& texts, const st
             all.errors.push_back(port.error());
         } else if (port->local != 0 &&
                    std::ranges::find(all.ports, port->local, &ForwardPort::local) != all.ports.end()) {
-            all.errors.push_back({ErrorKind::usage, option,
-                                  fmt::format("port {} of this machine is asked for twice", port->local),
-                                  "each leads to one place: give the other another number, or 0 for any"});
+            all.errors.push_back(
+                {ErrorKind::usage, option,
+                 fmt::format("port {} of this machine is asked for twice", port->local),
+                 "each can lead to only one place: give the other another number, or 0 for any"});
         } else {
             all.ports.push_back(std::move(*port));
         }

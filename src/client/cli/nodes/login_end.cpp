@@ -52,17 +52,18 @@ std::string LoginEnd::what_it_said(int code) const {
 
 std::optional<Error> LoginEnd::error(const std::string& node, int code, bool ssh_has_left) const {
     if (err_begin_.starts_with(layout::init_usage)) {
-        return Error{ErrorKind::node, node, "the node was made by a dockdist that lets nobody log in",
-                     "`dockdist up` makes it anew"};
+        return Error{ErrorKind::node, node,
+                     "the node was created by a dockdist that could not let anybody log in",
+                     "`dockdist up` recreates it"};
     }
     if (code == 0 || ssh_has_left) {
         return std::nullopt;
     }
     auto words = what_it_said(code);
     return Error{ErrorKind::node, node,
-                 words.empty() ? fmt::format("its sshd ended with code {}, without a word", code)
+                 words.empty() ? fmt::format("its sshd ended with code {}, without a message", code)
                                : std::move(words),
-                 "`dockdist check` looks at the node; `dockdist up` makes it anew"};
+                 "`dockdist check` looks at the node; `dockdist up` recreates it"};
 }
 
 } // namespace dockdist

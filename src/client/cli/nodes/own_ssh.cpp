@@ -184,7 +184,7 @@ LoginRemoval remove_of_login(const Context& context, const ClusterSpec& spec, Lo
     for (const auto& file : removal.orphans) {
         context.reporter->on({.kind = Event::Kind::note,
                               .text = "the ssh key, host keys and entries of " + printable(file) +
-                                      ", which is no more, were removed from this machine"});
+                                      ", which no longer exists, were removed from this machine"});
     }
     return removal;
 }

@@ -57,7 +57,7 @@ Result<stream_descriptor> own_end(const boost::asio::any_io_executor& executor, 
     boost::system::error_code error;
     if (own < 0 || (descriptor.assign(own, error), error)) {
         return Error{ErrorKind::usage, fd == STDIN_FILENO ? "stdin" : "stdout",
-                     "it is no pipe: " + std::string(own < 0 ? std::strerror(errno) : error.message()),
+                     "it is not a pipe: " + std::string(own < 0 ? std::strerror(errno) : error.message()),
                      "`dockdist proxy` is for ssh's ProxyCommand: see `dockdist ssh-config`"};
     }
     return descriptor;
@@ -188,7 +188,7 @@ void add_proxy(CLI::App& app, Program& program) {
     auto* command = describe(
         app.add_subcommand(
             "proxy",
-            "Be the ProxyCommand of your own ssh: stdin and stdout are a connection to sshd in NODE"),
+            "Act as ProxyCommand for your own ssh: stdin and stdout are a connection to sshd in NODE"),
         command_group::nodes, {"dockdist proxy node-0"});
     command->add_option("NODE", *name, "A node's name or rank")->required();
     command->callback(

@@ -57,8 +57,8 @@ Task<int> run_ssh_config(Context& context, SshConfigOptions options) {
         co_return co_await remove_entries(context);
     }
     if (!options.prefix.empty() && !is_plain_name(options.prefix)) {
-        co_return context.fail({ErrorKind::usage, "--as", "`" + printable(options.prefix) + "` is no name",
-                                "write small letters, digits, '-' and '.'"});
+        co_return context.fail({ErrorKind::usage, "--as", "`" + printable(options.prefix) + "` is not a name",
+                                "use lower-case letters, digits, '-' and '.'"});
     }
     auto cluster = co_await attach_to_cluster(context, {.looks = true});
     if (cluster.nodes.empty()) {
@@ -110,7 +110,7 @@ void add_ssh_config(CLI::App& app, Program& program) {
         ->add_flag(
             "--install", options->install,
             "Write the entries to a file in ~/.ssh/dockdist, which ~/.ssh/config includes from then on; `up` "
-            "keeps it as the cluster is, `down` leaves it to the next `up`")
+            "keeps it up to date, `down` leaves it to the next `up`")
         ->excludes(remove);
     command->add_option("--as", options->prefix, "Call the hosts NAME.NODE (default: the cluster's name)")
         ->type_name("NAME")

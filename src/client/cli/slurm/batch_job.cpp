@@ -45,8 +45,8 @@ Task<int> up_and_run(Context& context, const BatchWorks& works) {
 
 BatchLine read_batch_line(Context& context, const Program& program, const std::vector<std::string>& words) {
     if (words.front() != "run") {
-        return {.errors = {{ErrorKind::usage, "", "what stands behind `--` is no `run`",
-                            "write `-- run [OPTIONS] -- COMMAND`, as behind `dockdist`"}}};
+        return {.errors = {{ErrorKind::usage, "", "what follows `--` is not `run`",
+                            "write `-- run [OPTIONS] -- COMMAND`, as after `dockdist`"}}};
     }
     const auto read = program.read(words);
     if (!read) {

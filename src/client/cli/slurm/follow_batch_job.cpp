@@ -175,7 +175,7 @@ private:
     int lost(Error error) {
         let_go_ = true;
         error.hint =
-            fmt::format("the job goes on; `scontrol show job {0}` tells of it, `scancel {0}` ends it", id_);
+            fmt::format("the job goes on; `scontrol show job {0}` shows it, `scancel {0}` ends it", id_);
         error.where = "Slurm's job " + id_;
         context_.fail(error);
         return exit_codes::own_failure;

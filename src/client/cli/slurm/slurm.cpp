@@ -22,19 +22,19 @@ constexpr std::array<OfSbatch, 17> sbatch_options{{
     {"-N,--nodes", "COUNT", "Nodes"},
     {"-p,--partition", "NAME", "Partition"},
     {"-t,--time", "LIMIT", "Limit: minutes, HH:MM:SS, D-HH"},
-    {"-A,--account", "NAME", "Account that pays"},
+    {"-A,--account", "NAME", "Account to charge"},
     {"-q,--qos", "NAME", "Quality of service"},
     {"-J,--job-name", "NAME", "Name in Slurm's queue (default: the cluster's)"},
     {"-G,--gpus", "COUNT", "GPUs of the whole job"},
     {"--gpus-per-node", "COUNT", "GPUs of each node"},
     {"--gres", "LIST", "Generic resources of each node: gpu:8"},
     {"-n,--ntasks", "COUNT", "Tasks, which are slots where a node has no GPUs"},
-    {"--ntasks-per-node", "COUNT", "The same of each node"},
+    {"--ntasks-per-node", "COUNT", "The same, for each node"},
     {"-c,--cpus-per-task", "COUNT", "Processors of each task"},
     {"--mem", "AMOUNT", "Memory of each node"},
     {"-C,--constraint", "LIST", "Features that nodes must have"},
     {"-w,--nodelist", "LIST", "These nodes"},
-    {"-x,--exclude", "LIST", "No such nodes"},
+    {"-x,--exclude", "LIST", "Exclude these nodes"},
     {"--exclusive", nullptr, "Whole nodes, shared with nobody"},
 }};
 
@@ -44,9 +44,9 @@ void add_command_words(CLI::App& command, std::vector<std::string>& words) {
 
 void add_submit(CLI::App& slurm, Program& program) {
     auto options = std::make_shared<SubmitOptions>();
-    auto* command = slurm.add_subcommand(
-        "submit", "Queue it with sbatch, and follow it: the nodes that Slurm gives become the "
-                  "cluster (up, run, collect, down)");
+    auto* command =
+        slurm.add_subcommand("submit", "Queue it with sbatch, and follow it: the nodes that Slurm "
+                                       "allocates become the cluster (up, run, collect, down)");
     for (const auto& [names, value, help] : sbatch_options) {
         const std::string all = names;
         auto& given = options->sbatch[all.substr(all.find("--"))];
@@ -58,7 +58,7 @@ void add_submit(CLI::App& slurm, Program& program) {
     }
     command
         ->add_option("--sbatch", options->more,
-                     "One more word for sbatch, as often as it takes: --sbatch=--reservation=night")
+                     "One more argument for sbatch; repeatable: --sbatch=--reservation=night")
         ->type_name("WORD")
         ->take_all()
         ->allow_extra_args(false);
@@ -77,7 +77,7 @@ void add_submit(CLI::App& slurm, Program& program) {
 void add_batch_job(CLI::App& slurm, Program& program) {
     auto words = std::make_shared<std::vector<std::string>>();
     auto* command = slurm.add_subcommand(
-        "job", "Inside of an allocation, as in a batch script of your own: up, run, collect, down");
+        "job", "Inside an allocation, as in a batch script of your own: up, run, collect, down");
     add_command_words(*command, *words);
     command->callback([words, &program] {
         program.work = [words, &program](Context& context) {
@@ -90,11 +90,11 @@ void add_batch_job(CLI::App& slurm, Program& program) {
 } // namespace
 
 void add_slurm(CLI::App& app, Program& program) {
-    auto* slurm =
-        describe(app.add_subcommand("slurm", "Run on nodes that Slurm gives: queue a job, or be one"),
-                 command_group::jobs,
-                 {"dockdist slurm submit --nodes 2 --gpus-per-node 8 --time 4:00:00 -- run -- train.py",
-                  "dockdist slurm job -- run --launcher torchrun -- train.py   # in a script for sbatch"});
+    auto* slurm = describe(
+        app.add_subcommand("slurm", "Run on nodes that Slurm allocates: submit a job, or run as one"),
+        command_group::jobs,
+        {"dockdist slurm submit --nodes 2 --gpus-per-node 8 --time 4:00:00 -- run -- train.py",
+         "dockdist slurm job -- run --launcher torchrun -- train.py   # in a script for sbatch"});
     slurm->require_subcommand(1);
     add_submit(*slurm, program);
     add_batch_job(*slurm, program);

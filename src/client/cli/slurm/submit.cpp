@@ -32,8 +32,8 @@ std::string script_of(const Context& context, const std::string& file, const std
         "#!/bin/sh\n"
         "program={}\n"
         "if ! [ -x \"$program\" ]; then\n"
-        "    echo \"dockdist: $program is not on $(uname -n), where Slurm has begun the job: put it where "
-        "all nodes see it\" >&2\n"
+        "    echo \"dockdist: $program is not on $(uname -n), where Slurm has started the job: put "
+        "it where all nodes see it\" >&2\n"
         "    exit 127\n"
         "fi\n"
         "exec \"$program\" {}\n",
@@ -73,7 +73,7 @@ Task<Result<std::string>> queue(boost::asio::any_io_executor executor, std::vect
     auto id = answer->output.substr(0, answer->output.find_first_not_of("0123456789"));
     if (answer->exit_code != 0 || id.empty()) {
         co_return Error{ErrorKind::config, "",
-                        fmt::format("Slurm does not take the job: {}", printable(answer->complaint)),
+                        fmt::format("Slurm refused the job: {}", printable(answer->complaint)),
                         fmt::format("it was asked by `{}`", shown)};
     }
     co_return id;

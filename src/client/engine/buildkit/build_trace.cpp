@@ -105,7 +105,7 @@ BuildTrace::Log read_log(pbf_reader message) {
 Result<BuildTrace> decode_build_trace(std::string_view base64) {
     const auto encoded = from_base64(base64);
     if (!encoded) {
-        return Error{ErrorKind::protocol, "", "a message of BuildKit is no base64", ""};
+        return Error{ErrorKind::protocol, "", "a message of BuildKit is not base64", ""};
     }
     BuildTrace trace;
     try {

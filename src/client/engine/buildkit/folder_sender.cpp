@@ -138,13 +138,13 @@ Status FolderSender::take(std::string_view bytes) {
             }
         }
     } catch (const protozero::exception&) {
-        return Error{ErrorKind::protocol, "", "what the engine asks of the build's files cannot be read", ""};
+        return Error{ErrorKind::protocol, "", "the engine's request for build files cannot be read", ""};
     }
     constexpr std::size_t longest = 300;
     switch (kind) {
     case request:
         if (id >= chosen_.size() || !S_ISREG(files_->list()[chosen_[id]].mode)) {
-            return Error{ErrorKind::protocol, "", "the engine asks for a file that it was not told of", ""};
+            return Error{ErrorKind::protocol, "", "the engine asks for a file that it was not offered", ""};
         }
         if (!asked_[id]) {
             asked_[id] = true;
@@ -158,7 +158,7 @@ Status FolderSender::take(std::string_view bytes) {
         return Error{ErrorKind::engine, "",
                      "the engine cannot take the build's files: " + printable(text.substr(0, longest)), ""};
     default:
-        return Error{ErrorKind::protocol, "", "the engine asks of the build's files what nobody knows", ""};
+        return Error{ErrorKind::protocol, "", "the engine sent an unknown request for build files", ""};
     }
 }
 

@@ -40,7 +40,7 @@ std::size_t length_of(std::string_view frame) {
 
 Error http2_error(ssize_t code) {
     return {ErrorKind::protocol, "",
-            fmt::format("the engine's talk about the build is no HTTP/2: {}",
+            fmt::format("the engine's build session is not HTTP/2: {}",
                         ::nghttp2_strerror(static_cast<int>(code))),
             ""};
 }

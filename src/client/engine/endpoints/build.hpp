@@ -153,7 +153,7 @@ bool refuses_sessions(int status) {
 }
 
 constexpr std::string_view let_session_through =
-    "let POST /session (an upgrade to h2c) pass whatever stands before that engine, a proxy or an "
+    "let POST /session (an upgrade to h2c) pass whatever is in front of that engine, a proxy or an "
     "authorization plugin, or build at another host (`image.from`)";
 
 Error refused_session(const std::string& what, Error answered, int status, bool secrets) {
@@ -220,7 +220,7 @@ public:
         constexpr int upgraded = 101;
         if (questions && status != upgraded) {
             questions =
-                session->located({ErrorKind::protocol, "", what + ": it is answered by no upgrade", ""});
+                session->located({ErrorKind::protocol, "", what + ": the answer is not an upgrade", ""});
         }
         if (!questions) {
             if (!refuses_sessions(status)) {

@@ -150,8 +150,7 @@ public:
         if (step.starts_with("resolve image config for ")) { // of what `# syntax=` names
             return {ErrorKind::engine, "", whole,
                     "the Dockerfile's line `# syntax=` makes the engine fetch that image: where it cannot, "
-                    "leave the "
-                    "line out (Engine 23 and newer know heredocs and RUN --mount without it)"};
+                    "leave the line out (Engine 23 and newer support heredocs and RUN --mount without it)"};
         }
         const auto text = to_lower(message);
         if (step.find("type=secret") != std::string::npos && text.ends_with("not found")) { // BuildKit

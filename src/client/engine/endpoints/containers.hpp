@@ -155,7 +155,7 @@ public:
             co_await pause_for(delay);
         }
         co_return session->located(
-            {ErrorKind::timeout, "", what + ": its removal by somebody else does not come to an end", ""});
+            {ErrorKind::timeout, "", what + ": its removal by somebody else does not finish", ""});
     }
 
     Task<Status> put_archive(ContainerId id, std::string path, std::span<const char> tar) override {

@@ -28,8 +28,7 @@ Task<Error> watch_engine(Session session, std::string what, std::shared_ptr<std:
         unanswered = alive ? 0 : unanswered + 1;
         if (unanswered == 2) {
             auto error = alive.error();
-            error.message =
-                fmt::format("{}: nothing comes from the engine any more: {}", what, error.message);
+            error.message = fmt::format("{}: the engine sends nothing any more: {}", what, error.message);
             co_return error;
         }
     }

@@ -78,7 +78,7 @@ private:
         }
         if (std::ranges::find(in_flight_, call) != in_flight_.end() && !call->request.borrowed_body.empty()) {
             // Its bytes are the caller's, who is about to go: what is half sent stays half sent.
-            lose_stream({ErrorKind::unreachable, "", "an upload was given up", ""});
+            lose_stream({ErrorKind::unreachable, "", "an upload was abandoned", ""});
         }
     }
 

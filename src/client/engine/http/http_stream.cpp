@@ -122,7 +122,7 @@ Task<Status> HttpStream::send_streamed(ByteSource& body, std::uint64_t size,
         const auto bytes = co_await body.read();
         if (!bytes || bytes->empty() || bytes->size() > size - sent) {
             body_error_ = bytes
-                              ? Error{ErrorKind::internal, "", "what is sent is not as long as was said", ""}
+                              ? Error{ErrorKind::internal, "", "what is sent is not as long as announced", ""}
                               : bytes.error();
             co_return co_await stream_->shutdown_send(); // the engine waits for the rest, and then answers
         }

@@ -60,7 +60,7 @@ private:
 Error not_http(std::string_view begin) {
     Error error{ErrorKind::protocol, "", "", ""};
     if (begin.size() >= 2 && begin[0] == 0x15 && begin[1] == 0x03) {
-        error.message = "the engine speaks TLS, and was spoken to without";
+        error.message = "the engine speaks TLS, but was contacted without it";
         error.hint = "give the host its `tls:` files (ca, cert, key); port 2376 is Docker's port for TLS, "
                      "2375 the one without";
     } else if (begin.starts_with("SSH-")) {
@@ -68,7 +68,7 @@ Error not_http(std::string_view begin) {
         error.hint = "write ssh://USER@HOST instead of tcp://";
     } else {
         error.message = fmt::format(
-            "what answers there does not speak HTTP, so it is no Docker engine (it began with '{}')",
+            "what answers there does not speak HTTP, so it is not a Docker engine (it began with '{}')",
             printable(begin.substr(0, 40)));
         error.hint = "check the address and the port";
     }
@@ -87,7 +87,7 @@ struct ResponseParser::Impl {
 
     Status fail(const boost::beast::error_code& error) {
         if (error == http::error::body_limit) {
-            failure = Error{ErrorKind::protocol, "", "the engine's answer is larger than it may be", ""};
+            failure = Error{ErrorKind::protocol, "", "the engine's answer is too large", ""};
         } else if (error == http::error::header_limit) {
             failure =
                 Error{ErrorKind::protocol, "", "the header of the engine's answer is larger than 64 KiB", ""};

@@ -100,9 +100,8 @@ Error connect_timeout_error(const EngineAddress& address, std::chrono::milliseco
 
 Error stream_error(const boost::system::error_code& error) {
     if (error == errc::timed_out) {
-        return {ErrorKind::timeout, "",
-                "the connection to the engine died: the machine does not answer any more",
-                "is the machine up, and is the network to it?"};
+        return {ErrorKind::timeout, "", "the connection to the engine died: the machine no longer answers",
+                "is the machine up, and the network to it?"};
     }
     return unreachable(fmt::format("the connection to the engine was lost: {}", error.message()), "");
 }

@@ -49,7 +49,7 @@ Error handshake_error(const EngineAddress& address, const boost::system::error_c
                       long verify_result) {
     if (verify_result != X509_V_OK) {
         return {ErrorKind::protocol, "",
-                fmt::format("the certificate of {} is not to be trusted: {}", address.url,
+                fmt::format("the certificate of {} cannot be trusted: {}", address.url,
                             X509_verify_cert_error_string(verify_result)),
                 verify_hint(verify_result, address)};
     }

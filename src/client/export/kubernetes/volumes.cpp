@@ -64,7 +64,7 @@ Json source_of(const MountSpec& mount, Errors& warnings) {
     warnings.push_back(
         {ErrorKind::config, "`container.mounts`",
          fmt::format("the volume {} is the PersistentVolumeClaim {} there", mount.source, claim),
-         "make it before the job, ReadWriteMany where several machines share it"});
+         "create it before the job, ReadWriteMany where several machines share it"});
     return {{"persistentVolumeClaim", {{"claimName", claim}}}};
 }
 

@@ -143,7 +143,7 @@ std::string all_charts(const std::vector<NodeHistory>& histories, std::int64_t e
 std::string over_the_time(const std::vector<NodeHistory>& histories) {
     const auto end_ms = end_of(histories);
     if (histories.size() == 1) {
-        return page_section("Over the time", node_charts(histories.front().history, end_ms));
+        return page_section("Over time", node_charts(histories.front().history, end_ms));
     }
     std::string nodes;
     for (const auto& [node, history] : histories) {
@@ -153,8 +153,8 @@ std::string over_the_time(const std::vector<NodeHistory>& histories) {
         }
     }
     const auto* title = histories.size() > most_curves_by_name
-                            ? "Over the time, all nodes: the mean, from the least to the most"
-                            : "Over the time";
+                            ? "Over time, all nodes: the mean, between the lowest and the highest"
+                            : "Over time";
     return page_section(title, all_charts(histories, end_ms)) + page_section("Each node", nodes);
 }
 

@@ -78,7 +78,7 @@ public:
         : chart_(chart), axis_(std::move(axis)), end_ms_(std::max(static_cast<double>(chart.end_ms), 1.0)) {}
 
     std::string svg() const {
-        auto text = fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{} over the time\">\n",
+        auto text = fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{} over time\">\n",
                                 chart_width, chart_height, html(chart_.title));
         text += axes();
         if (chart_.curves.size() == 1) {

@@ -201,14 +201,14 @@ Result<JobPart> find_part(const Environment& own) {
     if (job.empty()) {
         return Error{.kind = ErrorKind::usage,
                      .message = std::string(wire::job_mark) + " is not set: no job has started this",
-                     .hint = "it is what dockdist's launchers start, and no command for people"};
+                     .hint = "dockdist's launchers start it; it is not meant to be run by hand"};
     }
     auto part = load_part(job);
     if (!part) {
         return Error{.kind = ErrorKind::not_found,
                      .message =
-                         "this node has no part of job " + printable(job) + " (" + part.error().message + ")",
-                     .hint = "the launcher chose a node that is not of the job: look at its hostfile"};
+                         "this node has no part in job " + printable(job) + " (" + part.error().message + ")",
+                     .hint = "the launcher chose a node that is not part of the job: look at its hostfile"};
     }
     if (part->rank_command.empty()) {
         return Error{.kind = ErrorKind::usage, .message = "job " + job + " has no command for ranks"};

@@ -18,7 +18,7 @@ Result<SrunCluster> find_srun_cluster(const std::optional<JobPart>& part) {
     const auto names = expand_host_list(own_host_list());
     if (!members || !names) {
         return Error{.kind = ErrorKind::not_found,
-                     .message = "this is no node of a dockdist cluster that is up"};
+                     .message = "this is not a node of a dockdist cluster that is up"};
     }
     SrunCluster cluster;
     const int held = part ? part->units : 0;
@@ -26,7 +26,8 @@ Result<SrunCluster> find_srun_cluster(const std::optional<JobPart>& part) {
         const auto node = std::ranges::find(members->nodes, name, &wire::NodeRecord::node);
         if (node == members->nodes.end()) {
             return Error{.kind = ErrorKind::not_found,
-                         .message = "SLURM_JOB_NODELIST: " + printable(name) + " is no node of this cluster"};
+                         .message =
+                             "SLURM_JOB_NODELIST: " + printable(name) + " is not a node of this cluster"};
         }
         cluster.available.push_back({.name = node->node,
                                      .address = node->address,

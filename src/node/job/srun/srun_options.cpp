@@ -246,7 +246,7 @@ Without -N and -n one task on each node. Slots are a node's CPUs; -O starts more
   -i FILE|TASK|none    what all tasks read as stdin; srun's own for that task alone; nothing
   -K[0|1], -W SECONDS  ends the others when a task fails; when one has ended
   --export=ALL|NONE|NAME[=VALUE],...   --chdir=FOLDER   -J NAME   -r, -O, -Q
-What Slurm alone decides (-p, -t, --mem, --cpu-bind, ...) is read and of no effect here.
+What Slurm alone decides (-p, -t, --mem, --cpu-bind, ...) is read and has no effect here.
 )";
 }
 

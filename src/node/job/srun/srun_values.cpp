@@ -54,7 +54,7 @@ Status read_gres(SrunOptions& options, std::string_view text) {
         const auto name = item.substr(0, item.find_first_of(":="));
         if (name != "gpu" && name != "gres/gpu") {
             if (!item.empty() && item != "none" && item != "NONE") {
-                options.remarks.push_back("--gres=" + item + ": dockdist knows only gpu");
+                options.remarks.push_back("--gres=" + item + ": dockdist supports only gpu");
             }
             continue;
         }
@@ -110,7 +110,7 @@ Status read_distribution(SrunOptions&, std::string_view text) {
     const auto first = text.substr(0, text.find_first_of(":,"));
     return first == "block" || first == "*" || first == "pack" || first == "nopack"
                ? Status(ok)
-               : wrong_value("--distribution=" + printable(text) + ": dockdist knows only block");
+               : wrong_value("--distribution=" + printable(text) + ": dockdist supports only block");
 }
 
 Status read_mpi(SrunOptions& options, std::string_view text) {

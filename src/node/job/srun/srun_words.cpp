@@ -77,7 +77,7 @@ constexpr Status (*settled)(Options&, std::string_view, std::string_view) = null
 // What pyxis brings to Slurm.
 Status of_the_node(Options& options, std::string_view name, std::string_view) {
     const std::string said = "the node is the container: image and mounts are those of cluster.yaml, and "
-                             "--container-… of no effect";
+                             "--container-… has no effect";
     if (std::ranges::find(options.remarks, said) == options.remarks.end() && name != "container-name") {
         options.remarks.push_back(said);
     }

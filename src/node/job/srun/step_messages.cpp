@@ -77,7 +77,7 @@ void read(wire::ObjectReader& reader, StepOpening& opening) {
     reader.read("overcommit", opening.overcommit);
     reader.read("ports", opening.ports, 0, most_ports);
     if (!wire::is_job_id(opening.step)) {
-        reader.fail("a step's name that is none");
+        reader.fail("an invalid name of a step");
     }
 }
 
@@ -97,11 +97,11 @@ void read(wire::ObjectReader& reader, StepStart& start) {
 void read_ports(wire::ObjectReader& reader, std::vector<int>& ports) {
     const auto* list = reader.array("ports");
     if (list == nullptr || list->size() > most_ports) {
-        return reader.fail("a list of ports that is none");
+        return reader.fail("an invalid list of ports");
     }
     for (const auto& port : *list) {
         if (!port.is_number_integer() || port < 1 || port > 65535) {
-            return reader.fail("a port that is none");
+            return reader.fail("an invalid port");
         }
         ports.push_back(port.get<int>());
     }

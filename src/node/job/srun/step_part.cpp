@@ -239,7 +239,7 @@ Environment StepPart::environment_of(int local_rank) const {
 
 Status StepPart::start(StepStart start) {
     if (!opened_ || started_) {
-        return Error{.kind = ErrorKind::protocol, .message = "the step was started out of its order"};
+        return Error{.kind = ErrorKind::protocol, .message = "the step was started out of order"};
     }
     started_ = true;
     start_ = std::move(start);

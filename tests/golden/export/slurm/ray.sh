@@ -104,7 +104,7 @@ try:
     deadline = time.monotonic() + patience
     while sum(node["Alive"] for node in ray.nodes()) < int(nodes):
         if time.monotonic() > deadline:
-            sys.exit(f"only {len(ray.nodes())} of {nodes} nodes have come")
+            sys.exit(f"only {len(ray.nodes())} of {nodes} nodes have joined")
         time.sleep(0.1)
     ray.shutdown()
     os.environ.update(RAY_ADDRESS=at, RANK="0", LOCAL_RANK="0", WORLD_SIZE="1", LOCAL_WORLD_SIZE="1")

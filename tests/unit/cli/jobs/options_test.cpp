@@ -60,10 +60,10 @@ TEST_CASE("with --min-nodes or spares there is a restart for each node that may 
 
 TEST_CASE("--min-nodes that cannot be kept is refused") {
     CHECK(restarts({.min_nodes = 4}, 4, 1) ==
-          "--min-nodes: 4 nodes are wanted at least, and the job begins on 3\n"
+          "--min-nodes: 4 nodes are required at least, and the job starts on 3\n"
           "  choose more nodes, or ask for fewer");
     CHECK(restarts({.max_restarts = 0, .min_nodes = 2}, 4) ==
-          "--min-nodes: a job that is never begun anew cannot go on without a lost node\n"
+          "--min-nodes: a job that is never restarted cannot go on without a lost node\n"
           "  leave --max-restarts out, or give it 1 or more");
 }
 
@@ -92,16 +92,16 @@ TEST_CASE("the GPUs of a job that shares are not watched, and who asks for that 
     CHECK_FALSE(unwatched({}, file.idle, false).has_value());
     CHECK(job_options({.share = true}, file)->idle.count() == 0);
     CHECK(to_text(unwatched({}, file.idle, true).value()) ==
-          "`idle` of the file says nothing of this job: with --share it has no GPUs of its own\n"
-          "  --idle off says that this is meant");
+          "`idle` in the file does not apply to this job: with --share it has no GPUs of its own\n"
+          "  --idle off says that this is intended");
     CHECK(job_options({.share = true, .idle = {.idle = "off"}}, file).has_value());
     CHECK_FALSE(unwatched({.idle = "off"}, file.idle, true).has_value());
     CHECK_FALSE(unwatched({}, {}, true).has_value());
     CHECK(to_text(job_options({.share = true, .idle = {.idle = "10m"}}, file).error()) ==
-          "--idle: a job that shares has no GPUs of its own that could be watched\n"
+          "--idle: a job with --share has no GPUs of its own that could be watched\n"
           "  leave out --share or --idle");
     CHECK(to_text(job_options({.share = true, .idle = {.on_idle = "stop"}}, file).error()) ==
-          "--on-idle: a job that shares has no GPUs of its own that could be watched\n"
+          "--on-idle: a job with --share has no GPUs of its own that could be watched\n"
           "  leave out --share or --on-idle");
 }
 

@@ -45,7 +45,7 @@ TEST_CASE("an option that is none is told, with what was meant, and where the co
           "there is no command chekc; did you mean check?\n  `dockdist help` shows the commands");
     CHECK(said({"run", "train.py", "--lr", "3"}) ==
           "dockdist run has no option --lr\n"
-          "  what belongs to the command stands behind `--`: dockdist run [OPTIONS] -- COMMAND...");
+          "  what belongs to the command goes after `--`: dockdist run [OPTIONS] -- COMMAND...");
     CHECK(said({"run", "--", "train.py", "--lr", "3"}).empty());
     CHECK(said({"run", "--nodes", "-odd", "--", "x"}).empty()); // the value of an option is none
     CHECK(said({"logs", "-f", "night"}).empty());
@@ -106,7 +106,7 @@ TEST_CASE("an option that takes no value says so") {
 TEST_CASE("too much, too little, and what does not go together") {
     CHECK(said({"cp", "a"}) == "dockdist cp needs TO\n  dockdist cp FROM TO");
     CHECK(said({"cp", "a", "b", "c", "d"}) ==
-          "dockdist cp takes no further words: c d\n  dockdist cp FROM TO");
+          "dockdist cp takes no more arguments: c d\n  dockdist cp FROM TO");
     CHECK(said({"run", "--gpus", "1", "--gpus", "2", "--", "x"}) ==
           "--gpus: it is given more than once\n  `dockdist help run` shows what it takes");
     CHECK(said({"run", "--share", "--gpus", "1", "--", "x"}) ==

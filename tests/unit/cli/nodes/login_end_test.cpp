@@ -22,10 +22,10 @@ TEST_CASE("sshd's last word is what ended it") {
     end.take(StdStream::err, "available -- exiting.\r\n\r\n");
     CHECK(told(end, 1) == "sshd: no hostkeys available -- exiting.");
     CHECK(end.error("node-0", 1, false)->hint ==
-          "`dockdist check` looks at the node; `dockdist up` makes it anew");
+          "`dockdist check` looks at the node; `dockdist up` recreates it");
     CHECK(told(end, 0).empty());
     CHECK(told(end, 255, true).empty()); // ssh has its own words
-    CHECK(told(LoginEnd(), 255) == "its sshd ended with code 255, without a word");
+    CHECK(told(LoginEnd(), 255) == "its sshd ended with code 255, without a message");
 }
 
 TEST_CASE("of much that it says the last is told, and little is kept") {
@@ -51,15 +51,15 @@ TEST_CASE("an engine that cannot start it says so on stdout") {
     }
     LoginEnd ran;
     ran.take(StdStream::out, "SSH-2.0-OpenSSH_9.2p1\r\n");
-    CHECK(told(ran, 127) == "its sshd ended with code 127, without a word");
+    CHECK(told(ran, 127) == "its sshd ended with code 127, without a message");
 }
 
-TEST_CASE("a node of an earlier dockdist is told as such, whoever left first") {
+TEST_CASE("a node of an older dockdist is told as such, whoever left first") {
     LoginEnd end;
     end.take(StdStream::err, layout::init_usage);
     end.take(StdStream::err, " …\n" + std::string(10'000, 'a'));
     for (const bool left : {false, true}) {
-        CHECK(told(end, 2, left) == "the node was made by a dockdist that lets nobody log in");
+        CHECK(told(end, 2, left) == "the node was created by a dockdist that could not let anybody log in");
     }
 }
 

@@ -211,7 +211,7 @@ TEST_CASE("a file that does not fit is told before it comes") {
     const auto begun = store.begin(id);
     REQUIRE(begun.has_error());
     CHECK(begun.error().message.starts_with("still needs 1073741824 MiB, and "));
-    CHECK(begun.error().hint == "make room on that host, or choose another `to`");
+    CHECK(begun.error().hint == "free space on that host, or choose another `to`");
     CHECK(target.names().empty());
 }
 

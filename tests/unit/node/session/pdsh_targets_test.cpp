@@ -33,13 +33,11 @@ TEST_CASE("pdsh's targets") {
 
 TEST_CASE("targets with ports are told, with what to type") {
     CHECK(complaint({"-S", "-w", "10.0.0.1:2222,root@10.0.0.2:2222", "true"}) ==
-          "10.0.0.1:2222: pdsh takes no ports; type `-w node-0,node-1`, and such names in a hostfile: "
-          "dockdist's ssh "
-          "knows the nodes' ports");
+          "10.0.0.1:2222: pdsh does not support ports; type `-w node-0,node-1`, and such names in a "
+          "hostfile: dockdist's ssh knows the nodes' ports");
     CHECK(complaint({"-w", "node-0,other[1-2]:22", "true"}) ==
-          "other1:22: pdsh takes no ports; type `-w node-0,other1,other2`, and such names in a hostfile: "
-          "dockdist's "
-          "ssh knows the nodes' ports (and `Port` in ~/.ssh/config that of other1)");
+          "other1:22: pdsh does not support ports; type `-w node-0,other1,other2`, and such names in a "
+          "hostfile: dockdist's ssh knows the nodes' ports (and `Port` in ~/.ssh/config that of other1)");
 }
 
 TEST_CASE("targets without ports are pdsh's own business") {
@@ -57,7 +55,7 @@ TEST_CASE("files of targets are looked at too") {
                          {::geteuid(), ::getegid()})
                 .has_value());
     CHECK(complaint({"-w", "^" + (scratch / "hosts"), "true"})
-              .starts_with("10.0.0.1:2222: pdsh takes no ports; type `-w node-0,node-1`"));
+              .starts_with("10.0.0.1:2222: pdsh does not support ports; type `-w node-0,node-1`"));
     CHECK(complaint({"true"}, scratch / "hosts").starts_with("10.0.0.1:2222: "));
     CHECK(complaint({"-w", "node-1", "true"}, scratch / "hosts").empty());
 }

@@ -72,10 +72,9 @@ TEST_CASE(
 TEST_CASE("no address in the subnet, and several, are errors that name what there is") {
     CHECK(chosen_within({"10.3.0.0/16", "fd00:9::/64"}) ==
           "this host has no address in 10.3.0.0/16 or fd00:9::/64 (`network.subnet`) | is its interface "
-          "there up? "
-          "It has: lo 127.0.0.1, docker0 10.9.0.1, eth0 192.168.7.1, eth1 10.1.0.5, eth1 10.1.0.9, eth2 "
-          "10.1.0.6, eth3 10.2.0.6, eth3:1 10.2.0.7, eth3 fd00:1::a1, eth3 fd00:1::a2, br-mgmt 10.4.0.1; "
-          "name one with the host's `address` or `interface`, or mend the subnet");
+          "there up? It has: lo 127.0.0.1, docker0 10.9.0.1, eth0 192.168.7.1, eth1 10.1.0.5, eth1 10.1.0.9, "
+          "eth2 10.1.0.6, eth3 10.2.0.6, eth3:1 10.2.0.7, eth3 fd00:1::a1, eth3 fd00:1::a2, br-mgmt "
+          "10.4.0.1; name one with the host's `address` or `interface`, or correct the subnet");
     CHECK(chosen_within({"10.1.0.0/16"}) ==
           "this host has addresses of more than one interface in 10.1.0.0/16 (`network.subnet`): eth1 "
           "10.1.0.5, "
@@ -90,7 +89,7 @@ TEST_CASE("an interface that is asked for chooses in the subnet, and is refused 
     CHECK(chosen_within({}, "eth0") == "192.168.7.1@eth0");
     CHECK(chosen_within({"10.1.0.0/16"}, "eth0") ==
           "the interface eth0 of this host has no address in 10.1.0.0/16 (`network.subnet`) | it has: eth0 "
-          "192.168.7.1; name another with the host's `interface`, or its `address`, or mend the subnet");
+          "192.168.7.1; name another with the host's `interface`, or its `address`, or correct the subnet");
 }
 
 TEST_CASE("without an address the default route's is taken") {

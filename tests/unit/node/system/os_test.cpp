@@ -123,7 +123,7 @@ TEST_CASE("what is no file is not read, and not waited for") {
     const Scratch scratch;
     REQUIRE(::mkfifo((scratch / "fifo").c_str(), 0600) == 0);
     for (const auto& path : {scratch / "fifo", std::string("/dev/zero")}) {
-        CHECK(read_file(path).error().message == "cannot read " + path + ": it is no regular file");
+        CHECK(read_file(path).error().message == "cannot read " + path + ": it is not a regular file");
     }
     CHECK(read_file(scratch.path).error().message == "cannot read " + scratch.path + ": Is a directory");
     CHECK(open_regular(scratch / "none").error().kind == ErrorKind::not_found);

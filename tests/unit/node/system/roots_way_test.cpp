@@ -148,7 +148,7 @@ TEST_SUITE("as root" * doctest::skip(::geteuid() != 0)) {
         CHECK(none.path.empty());
         CHECK(none.error.code == 126);
         CHECK(none.error.message ==
-              "smi: found at " + (image / "own/bin/smi") + ", which others than root can change");
+              "smi: found at " + (image / "own/bin/smi") + ", which users other than root can change");
         const auto good = image.program("bin/smi");
         CHECK(find_roots_program("smi", environment).path == good);
         CHECK(find_program("smi", environment).path == image / "own/bin/smi");

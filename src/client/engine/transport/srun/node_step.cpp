@@ -131,7 +131,7 @@ Task<Result<NodeStep::Handle>> NodeStep::try_start(boost::asio::any_io_executor 
     child.end(SIGKILL); // where it has closed its output, it has said all; else Slurm ends the step with it
     other = other_machine(child.complaints());
     auto error = step_error(state->place,
-                            is_late ? fmt::format("no step began within {}", format_duration(limit))
+                            is_late ? fmt::format("no step started within {}", format_duration(limit))
                                     : "srun starts no step",
                             child.complaints());
     if (is_late) {

@@ -75,7 +75,7 @@ Task<Status> start_own_engine(boost::asio::any_io_executor executor, SlurmPlace 
         if (std::chrono::steady_clock::now() >= until) {
             auto error = co_await not_begun(
                 executor, place, folder,
-                fmt::format("Podman takes no connections within {} s", engine_limit.count()));
+                fmt::format("Podman accepts no connections within {} s", engine_limit.count()));
             error.kind = ErrorKind::timeout;
             co_return error;
         }

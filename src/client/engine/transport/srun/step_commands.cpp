@@ -106,7 +106,7 @@ Result<SlurmPlace> slurm_place(const EngineAddress& address, std::string_view jo
     }
     if (!std::ranges::all_of(job, [](char c) { return c >= '0' && c <= '9'; })) {
         return Error{ErrorKind::config, "",
-                     fmt::format("SLURM_JOB_ID is '{}', no job's number", printable(job)),
+                     fmt::format("SLURM_JOB_ID is '{}', which is not a job's number", printable(job)),
                      "a job of several components (heterogeneous) is not supported"};
     }
     return SlurmPlace{.job = std::string(job), .node = address.host};

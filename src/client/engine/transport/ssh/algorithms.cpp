@@ -87,7 +87,7 @@ Status hold_to(LIBSSH2_SESSION* session, const SshAlgorithms& allowed,
             ::libssh2_session_method_pref(session, kind.method,
                                           fmt::format("{}", fmt::join(names, ",")).c_str()) != 0) {
             return Error{ErrorKind::config, "",
-                         fmt::format("{} takes nothing of what {} of your ssh configuration allows",
+                         fmt::format("{} accepts nothing of what {} of your ssh configuration allows",
                                      libssh2_name(), kind.keyword),
                          ""};
         }

@@ -86,7 +86,7 @@ Error explain_loss(const SshSession& session, const SshSettings& settings, Error
         const auto complaint = session.proxy()->complaint();
         error.message = fmt::format("no way to {} through {}{}{}", session.where(), settings.proxy_name,
                                     complaint.empty() ? "" : ": ", printable(complaint));
-        error.hint = "does `ssh` by hand come through there?";
+        error.hint = "does `ssh` by hand get through there?";
         return error;
     }
     const auto banner = session.banner();
@@ -149,7 +149,7 @@ Task<Result<Handle>> establish_ssh(boost::asio::any_io_executor executor, Engine
             continue;
         }
         const Error no_login{ErrorKind::timeout, "",
-                             fmt::format("the login on {} did not come to an end", (*session)->where()),
+                             fmt::format("the login on {} did not finish", (*session)->where()),
                              "try `ssh` by hand"};
         const auto in = co_await with_timeout(log_in(*session, settings, keys, asks), login_limit, no_login);
         if (!in) {

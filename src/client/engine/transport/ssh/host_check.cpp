@@ -63,8 +63,8 @@ Error host_key_error(const SshSession& session, const SshSettings& settings, con
         return refused(
             fmt::format("the host key of {} has changed: it shows {}, and {}:{} holds another one", where,
                         shown, judgement.place.path, judgement.place.line),
-            fmt::format("if the machine was set up anew, forget the old key: `ssh-keygen -R {} -f {}`, then "
-                        "connect once with {}; if not, somebody may be in between",
+            fmt::format("if the machine was reinstalled, forget the old key: `ssh-keygen -R {} -f {}`, then "
+                        "connect once with {}; if not, this may be a man-in-the-middle attack",
                         shell_quote(name), shell_quote(judgement.place.path), by_hand(settings)));
     }
     return refused(

@@ -42,7 +42,7 @@ Task<Result<std::unique_ptr<ByteStream>>> answering(std::unique_ptr<ByteStream> 
     }
     const auto first = said.substr(0, said.find('\n')).substr(0, 200);
     co_return Error{ErrorKind::protocol, "",
-                    fmt::format("what answers there is no engine: {}", printable(first)),
+                    fmt::format("what answers there is not an engine: {}", printable(first)),
                     "try `ssh` by hand"};
 }
 

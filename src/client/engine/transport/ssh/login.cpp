@@ -26,9 +26,10 @@ public:
         }
         if (!has(*methods, "publickey")) {
             look_beyond(*methods);
-            co_return Error{ErrorKind::unreachable, "",
-                            fmt::format("{} takes no keys, only: {}", session_->where(), printable(*methods)),
-                            "allow `PubkeyAuthentication yes` there"};
+            co_return Error{
+                ErrorKind::unreachable, "",
+                fmt::format("{} accepts no keys, only: {}", session_->where(), printable(*methods)),
+                "allow `PubkeyAuthentication yes` there"};
         }
         for (const auto& key : keys_->keys) {
             const auto done = co_await offer(key);
@@ -84,7 +85,7 @@ private:
             for (const auto& method : settings_.other_logins) {
                 const bool asking = method == "password" || method == "keyboard-interactive";
                 if (has(methods, method) && (asks_ || !asking)) {
-                    session_->beyond = "none of its keys is taken, and there is " + method;
+                    session_->beyond = "none of its keys is accepted, and there is " + method;
                     break;
                 }
             }

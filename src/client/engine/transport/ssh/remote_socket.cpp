@@ -91,7 +91,7 @@ Error socket_error(const SocketReport& report, const std::string& where, const s
                             words.service, words.start, words.name)};
     default:
         return {ErrorKind::unreachable, "",
-                fmt::format("sshd on {} connects us neither to {} ({}) nor runs a command for {}", where,
+                fmt::format("sshd on {} neither connects us to {} ({}) nor runs a command for {}", where,
                             socket, refusal, user),
                 "allow `AllowStreamLocalForwarding yes` in its sshd_config"};
     }

@@ -33,7 +33,7 @@ constexpr auto open_limit = 15s;
 Error lost(const std::string& where, std::string_view why) {
     return {ErrorKind::unreachable, "",
             fmt::format("the ssh connection to {} was lost{}{}", where, why.empty() ? "" : ": ", why),
-            "is the machine up, and is the network to it?"};
+            "is the machine up, and the network to it?"};
 }
 
 void prepare_libssh2() {
@@ -267,7 +267,7 @@ Task<void> SshSession::keep_alive(std::shared_ptr<SshSession> self, std::chrono:
             self->end({ErrorKind::timeout, "",
                        fmt::format("the ssh connection to {} died: no sign of life for {} s", self->where_,
                                    interval.count() * silent),
-                       "is the machine up, and is the network to it?"});
+                       "is the machine up, and the network to it?"});
             break;
         }
         int next = 0;

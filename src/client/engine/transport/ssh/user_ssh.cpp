@@ -178,7 +178,7 @@ private:
             broken_ = Error{ErrorKind::unreachable, "",
                             fmt::format("the ssh connection to {} was lost{}{}", where_,
                                         complaint.empty() ? "" : ": ", printable(complaint)),
-                            "is the machine up, and is the network to it?"};
+                            "is the machine up, and the network to it?"};
         }
         return broken_;
     }
@@ -208,7 +208,7 @@ private:
         }
         const auto command = forward_command(self->control_, self->socket_, path);
         if (command.empty()) {
-            co_return Error{.message = "ssh cannot be told such a path"};
+            co_return Error{.message = "ssh cannot handle such a path"};
         }
         self->cancelling_ = cancel_command(self->control_, self->socket_, path);
         const auto told = co_await run_and_read(self->executor_, command, forward_limit);
@@ -310,11 +310,10 @@ Task<Result<std::shared_ptr<SshLink>>> start_user_ssh(boost::asio::any_io_execut
         limit + (asks ? milliseconds(asking_login_limit) : milliseconds(quiet_login_limit));
     for (SshPatience patience(limit);;) {
         const auto link = std::make_shared<UserSsh>(executor, settings, *name + ".c", *name + ".s");
-        const Error late{
-            ErrorKind::timeout, "",
-            fmt::format("your own ssh to {} does not come to an end (dockdist goes by it, since {})",
-                        link->where(), why),
-            "try `ssh` by hand"};
+        const Error late{ErrorKind::timeout, "",
+                         fmt::format("your own ssh to {} does not finish (dockdist uses it, since {})",
+                                     link->where(), why),
+                         "try `ssh` by hand"};
         const auto complaints = co_await with_timeout(UserSsh::log_in(link, command), own_login_limit, late);
         if (!complaints) {
             co_return complaints.error();

@@ -138,7 +138,7 @@ Error user_ssh_error(const std::string& where, const SshSettings& settings, std:
                      const std::string& why) {
     const auto line = most_telling_line(complaints);
     return {ErrorKind::unreachable, "",
-            fmt::format("your own ssh does not reach {}{}{} (dockdist goes by it, since {})", where,
+            fmt::format("your own ssh does not reach {}{}{} (dockdist uses it, since {})", where,
                         line.empty() ? "" : ": ", printable(line), why),
             fmt::format("try `ssh {}{}{}`{}",
                         settings.port.number == 22 ? "" : fmt::format("-p {} ", settings.port.number),

@@ -108,7 +108,7 @@ TEST_CASE("what would change what is run is refused, with what to type") {
     CHECK(refused({"--pty", "bash"}) ==
           "1 --pty is not known to dockdist's srun: type `ssh -t NODE COMMAND`");
     CHECK(refused({"--multi-prog", "conf"}) == "1 --multi-prog is not known to dockdist's srun and sbatch");
-    CHECK(refused({"-m", "cyclic", "x"}) == "1 --distribution=cyclic: dockdist knows only block");
+    CHECK(refused({"-m", "cyclic", "x"}) == "1 --distribution=cyclic: dockdist supports only block");
     CHECK(parsed({"--mpi=pmix", "x"}).remarks ==
           Words{"--mpi=pmix: dockdist's srun brings no PMI; start MPI programs with mpirun"});
 }
@@ -119,7 +119,7 @@ TEST_CASE("pyxis' options are of the node, which is the container") {
                 "--container-workdir", "/work", "sh", "-c", "x"});
     CHECK(options.remarks ==
           Words{"the node is the container: image and mounts are those of cluster.yaml, and "
-                "--container-… of no effect"});
+                "--container-… has no effect"});
     CHECK(options.folder == "/work");
     CHECK(options.command == Words{"sh", "-c", "x"});
 }
