@@ -110,7 +110,8 @@ wire::JobStart some_start() {
             .local_rank_at = 1,
             .local_rank_option = "--local-rank",
             .rank_secrets = true,
-            .leaves_servers = true};
+            .leaves_servers = true,
+            .before = {.waited_ms = 5000, .held_ms = 70}};
 }
 
 wire::JobFailure some_failure() {
@@ -200,7 +201,8 @@ std::vector<WireWord> job_words() {
                                    .token = "t",
                                    .owner = "u@m",
                                    .units = {some_hold().unit},
-                                   .ready = "http://10.0.0.1:8000"};
+                                   .ready = "http://10.0.0.1:8000",
+                                   .before = {.waited_ms = 5000, .held_ms = 70}};
     auto ended = summary;
     ended.running = false;
     wire::JobHistory history{.started_ms = 1, .step_ms = 2000};

@@ -325,8 +325,15 @@ Task<JobOutcome> run_job(OpenedJob opened, std::vector<NodeLaunch> launches, con
     settings.policy.relaunch = options.relaunch;
     auto starts = starts_of(settings.policy, std::move(launches));
     settings.policy = starts.front().policy;
+    wire::BeforeStart before;
+    if (opened.waited) {
+        const auto held = std::chrono::steady_clock::now() - opened.waited->until;
+        before = {.waited_ms = opened.waited->time.count(),
+                  .held_ms = std::chrono::duration_cast<std::chrono::milliseconds>(held).count()};
+    }
     std::vector<JobRunner::Part> parts;
     for (std::size_t i = 0; i < starts.size(); ++i) {
+        starts[i].before = before;
         starts[i].stays = starts.size() > 1 || options.max_restarts > 0 || options.stall.count() > 0 ||
                           options.idle.count() > 0;
         parts.push_back({std::move(opened.parts[i]), std::move(starts[i])});

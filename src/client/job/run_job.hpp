@@ -85,6 +85,12 @@ struct OpenedJob {
     // Of open_any: until wait_for_gpus the parts are those that the job may get.
     Choice choice{};
     Errors left_out{}; // why nodes are none of them
+    // Of wait_for_gpus: how long it has waited, and since when the GPUs are the job's.
+    struct Waited {
+        std::chrono::milliseconds time{0};
+        std::chrono::steady_clock::time_point until{};
+    };
+    std::optional<Waited> waited{};
     bool looks = true; // else a node of an older dockdist cannot say how it stands, and nobody can choose
 };
 

@@ -84,7 +84,10 @@ public:
     // Afterwards: what it has, of the parts that have it; the others are let go.
     void settle() {
         const auto turns = line_.turns();
-        OpenedJob chosen;
+        const auto now = Clock::now();
+        OpenedJob chosen{
+            .waited = OpenedJob::Waited{
+                .time = std::chrono::duration_cast<std::chrono::milliseconds>(now - begun_), .until = now}};
         for (const auto part : line_.targets()) {
             chosen.parts.push_back(std::move(opened_.parts[part]));
             chosen.facts.push_back(std::move(opened_.facts[part]));

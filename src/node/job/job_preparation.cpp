@@ -159,7 +159,8 @@ PreparedJob JobPreparation::finish(wire::JobStart start) {
                    .started_ms = unix_ms(),
                    .lease_ms = opening_.lease_ms,
                    .token = opening_.token,
-                   .owner = opening_.owner};
+                   .owner = opening_.owner,
+                   .before = start.before};
     if (reservation_ && reservation_->turn().state == wire::GpuTurn::State::taken) {
         job.held = reservation_->hand_over();
         job.summary.units = job.held.units();

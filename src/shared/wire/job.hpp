@@ -223,6 +223,13 @@ std::vector<std::string> lost_nodes(const JobPolicy& policy);
 // which, by node. Empty for every other launcher.
 std::map<std::string, int> command_ranks(const JobPolicy& policy);
 
+// As the client has measured it that starts the job.
+struct BeforeStart {
+    std::optional<std::int64_t> waited_ms{}; // that it stood in line for its GPUs; nothing: not told
+    std::int64_t held_ms = 0;                // that these were its own already
+    bool operator==(const BeforeStart&) const = default;
+};
+
 struct JobStart {
     JobPolicy policy{};
     int part = 0; // which of policy.parts this one is
@@ -245,6 +252,7 @@ struct JobStart {
     // Once the command has ended with 0, what it leaves are servers, which know no end: that they are ended
     // then is no failure of theirs.
     bool leaves_servers = false;
+    BeforeStart before{}; // for the node's record
 };
 
 // A failure and where it was. code is what a shell would report: the exit status, or 128 + signal.
@@ -292,6 +300,7 @@ struct JobSummary {
     std::string owner{};          // JobOpening::owner
     std::vector<GpuUnit> units{}; // that are its own there
     std::string ready{};          // the address at which this attempt's service has answered; empty: not yet
+    BeforeStart before{};         // JobStart::before
 };
 
 // What may stand in paths and in the environment as a job's name: [A-Za-z0-9_.-], 1 to 64, not a '.' first.

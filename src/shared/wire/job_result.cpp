@@ -54,6 +54,22 @@ void read_result(ObjectReader& reader, JobResult& result) {
     }
 }
 
+void write_before(json& out, const BeforeStart& before) {
+    if (before.waited_ms) {
+        out["waited_ms"] = *before.waited_ms;
+    }
+    if (before.held_ms > 0) {
+        out["held_ms"] = before.held_ms;
+    }
+}
+
+void read_before(ObjectReader& reader, BeforeStart& before) {
+    if (reader.any("waited_ms") != nullptr) {
+        reader.read("waited_ms", before.waited_ms.emplace(), 0, longest_ms);
+    }
+    reader.read("held_ms", before.held_ms, 0, longest_ms);
+}
+
 void read_first(ObjectReader& reader, std::optional<JobFailure>& first) {
     read_object(reader, "first", [&](ObjectReader& object) {
         JobFailure read;
@@ -219,6 +235,7 @@ void to_json(json& out, const JobSummary& summary) {
     if (!summary.ready.empty()) {
         out["ready"] = bytes_to_json(summary.ready);
     }
+    write_before(out, summary.before);
 }
 
 Result<JobSummary> parse_job_summary(std::string_view line) {
@@ -244,6 +261,7 @@ Result<JobSummary> parse_job_summary(std::string_view line) {
     reader.read("token", summary.token);
     reader.read("owner", summary.owner);
     reader.read_bytes("ready", summary.ready);
+    read_before(reader, summary.before);
     read_objects(reader, "units",
                  [&](ObjectReader& unit) { read_fields(unit, summary.units.emplace_back()); });
     if (reader.failed()) {

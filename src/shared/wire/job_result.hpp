@@ -23,6 +23,8 @@ void read_failure(ObjectReader& reader, JobFailure& failure);
 void read_result(ObjectReader& reader, JobResult& result);
 void read_start(ObjectReader& reader, JobStart& start); // and checks it
 void read_policy(ObjectReader& reader, JobPolicy& policy);
+void write_before(nlohmann::json& out, const BeforeStart& before);
+void read_before(ObjectReader& reader, BeforeStart& before);
 // {"first":{"node":…,"failure":…}}, of results and of orders.
 void read_first(ObjectReader& reader, std::optional<JobFailure>& first);
 nlohmann::json first_object(const JobFailure& first);

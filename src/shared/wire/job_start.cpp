@@ -81,6 +81,7 @@ void to_json(json& out, const JobStart& start) {
     for (const auto& env : start.rank_env) {
         out["rank_env"].push_back({{"env", bytes_object(env)}});
     }
+    write_before(out, start.before);
 }
 
 void read_start(ObjectReader& reader, JobStart& start) {
@@ -96,6 +97,7 @@ void read_start(ObjectReader& reader, JobStart& start) {
     reader.read_bytes("local_rank_option", start.local_rank_option);
     reader.read("rank_secrets", start.rank_secrets);
     reader.read("leaves_servers", start.leaves_servers);
+    read_before(reader, start.before);
     read_objects(reader, "rank_env",
                  [&](ObjectReader& rank) { rank.read_bytes("env", start.rank_env.emplace_back()); });
     if (!reader.failed()) {

@@ -24,22 +24,25 @@ def parent_of(pid):
 
 
 class TestTaking(OnAHost):
-    def start(self, node, job, **words):
+    def start(self, node, job, start=(), **words):
+        start = dict(start)
         stream = node.ask(job, **words)
         gpus = stream.until("prepared")["gpus"]
         assert gpus["state"] == "taken"
-        stream.send(argv=SHOW)
+        stream.send(argv=SHOW, **start)
         pid = stream.until("started")["pid"]
         stream.until_output(b"GPUS=")
         return stream, gpus, pid
 
     def test_each_job_has_its_own_and_sees_no_others(self):
         node = self.node()
-        a, taken_a, _ = self.start(node, "gpu-a")
+        a, taken_a, _ = self.start(node, "gpu-a", start={"waited_ms": 5000, "held_ms": 70})
         b, taken_b, _ = self.start(node, "gpu-b")
         assert [unit["id"] for unit in taken_a["units"] + taken_b["units"]] == [uuid(0), uuid(1)]
         assert (a.output(), b.output()) == (b"GPUS=GPU-0000\n", b"GPUS=GPU-0001\n")
         assert [(one["owner"], [unit["index"] for unit in one["units"]]) for one in node.list()] == [("me@here", [0]), ("me@here", [1])]
+        # What its client has measured before the start is in the record; what it has not told, is not.
+        assert [(one.get("waited_ms"), one.get("held_ms")) for one in node.list()] == [(5000, 70), (None, None)]
         node.stop("gpu-a", 0)
         node.stop("gpu-b", 0)
         assert self.entries() == []

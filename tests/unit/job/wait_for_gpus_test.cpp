@@ -50,6 +50,7 @@ public:
     std::vector<std::string> heard{}; // without pings
     std::vector<wire::JobOpening> openings{};
     bool has_started = false;
+    wire::BeforeStart before{};
 
 private:
     Task<int> play(FakeExec exec) {
@@ -69,7 +70,9 @@ private:
         while (const auto line = co_await exec.read_line()) {
             const auto command = wire::parse_job_command(*line);
             if (!command) {
-                has_started = wire::parse_job_start(*line).has_value();
+                const auto start = wire::parse_job_start(*line);
+                has_started = start.has_value();
+                before = has_started ? start->before : before;
                 exec.out(started() + output("hello\n", 0) + exited(0));
                 break;
             }
@@ -176,16 +179,25 @@ TEST_CASE("a job waits until it fits on all of its nodes, says for whom, and the
             boost::asio::post(job.io, [&] { job.gpus[1]->become_free(); });
         }
     };
+    const auto begun = std::chrono::steady_clock::now();
     CHECK(job.wait().has_value());
     for (const auto& node : job.gpus) {
         CHECK(lines(node->heard) == "line 0\nline 5\ntake 0\n");
     }
+    auto& waited = job.opened->waited;
+    REQUIRE(waited.has_value());
+    CHECK(waited->until - waited->time >= begun);
+    waited = {.time = 5s, .until = waited->until - 70ms}; // as if both had taken longer
     CHECK(lines(job.told.texts) == lines({waits_for, "(waited)"}));
     CHECK(job.taken() == "GPU 0 on node-0, node-1");
     const auto outcome = run_task(job.io, run_job(std::move(*job.opened), job.launches, job.options,
                                                   job.interrupts, job.sink, job.events));
     CHECK(outcome.exit_code() == 0);
     CHECK(job.sink.text == std::map<std::string, std::string>{{"node-0", "hello\n"}, {"node-1", "hello\n"}});
+    for (const auto& node : job.gpus) { // for their records
+        CHECK(node->before.waited_ms == 5000);
+        CHECK(node->before.held_ms >= 70);
+    }
 }
 
 TEST_CASE("a job that is not to wait, or not for longer, fails and says who has what") {

@@ -277,6 +277,14 @@ TEST_CASE("a summary survives the way") {
     REQUIRE(parsed.has_value());
     CHECK(json(*parsed) == json(summary));
     CHECK(parsed->duration_ms == 7);
+    CHECK(parsed->before == BeforeStart{}); // of an earlier dockdist: nobody has told
+    CHECK_FALSE(json(summary).contains("waited_ms"));
+    for (const std::int64_t waited : {0, 5000}) {
+        summary.before = {.waited_ms = waited, .held_ms = waited / 10};
+        CHECK(parse_job_summary(json(summary).dump())->before == summary.before);
+        const JobStart start{.argv = {"x"}, .before = summary.before};
+        CHECK(parse_job_start(json(start).dump())->before == summary.before);
+    }
     CHECK_FALSE(parse_job_summary(R"({"job":"a","result":1})").has_value());
 }
 
@@ -285,7 +293,9 @@ TEST_CASE("what a node says of a job is held to what the client does with it") {
         CHECK(parse_job_summary(json{{"job", job}}.dump()).has_error());
     }
     for (const auto* said :
-         {R"({"job":"a","lease_ms":-1})", R"({"job":"a","started_ms":-5})",
+         {R"({"job":"a","lease_ms":-1})", R"({"job":"a","waited_ms":-1})", R"({"job":"a","held_ms":-1})",
+          R"({"job":"a","waited_ms":9000000000000000000})", R"({"job":"a","waited_ms":null})",
+          R"({"job":"a","held_ms":9000000000000000000})", R"({"job":"a","started_ms":-5})",
           R"({"job":"a","duration_ms":9000000000000000000})", R"({"job":"a","result":{"code":256}})",
           R"({"job":"a","result":{"code":-1}})", R"({"job":"a","result":{"attempt":-1}})",
           R"({"job":"a","result":{"failures":[{"rank":2147483647}]}})",
