@@ -22,6 +22,14 @@ bool take_number(std::string_view& text, std::size_t digits, char end, int& numb
     return true;
 }
 
+// As people count: before a month and a year are made std::tm's.
+bool is_date(const std::tm& parts) {
+    const std::chrono::year_month_day date{std::chrono::year(parts.tm_year),
+                                           std::chrono::month(static_cast<unsigned>(parts.tm_mon)),
+                                           std::chrono::day(static_cast<unsigned>(parts.tm_mday))};
+    return parts.tm_mon >= 0 && parts.tm_mday >= 0 && date.ok();
+}
+
 } // namespace
 
 // A clock of 64 bits of nanoseconds has 292 years either way.
@@ -34,11 +42,7 @@ std::optional<std::chrono::system_clock::time_point> parse_timestamp(std::string
         !take_number(text, 2, ':', parts.tm_min) || !take_number(text, 2, '\0', parts.tm_sec)) {
         return std::nullopt;
     }
-    const std::chrono::year_month_day date{std::chrono::year(parts.tm_year),
-                                           std::chrono::month(static_cast<unsigned>(parts.tm_mon)),
-                                           std::chrono::day(static_cast<unsigned>(parts.tm_mday))};
-    if (parts.tm_mon < 0 || parts.tm_mday < 0 || !date.ok() || parts.tm_hour > 23 || parts.tm_min > 59 ||
-        parts.tm_sec > 60) { // a leap second
+    if (!is_date(parts) || parts.tm_hour > 23 || parts.tm_min > 59 || parts.tm_sec > 60) { // a leap second
         return std::nullopt;
     }
     parts.tm_year -= 1900;
@@ -73,6 +77,27 @@ std::optional<std::chrono::system_clock::time_point> parse_timestamp(std::string
         return std::nullopt;
     }
     return std::chrono::system_clock::time_point(since_1970) + fraction - offset;
+}
+
+std::optional<std::chrono::system_clock::time_point> parse_day(std::string_view text) {
+    std::tm parts{};
+    if (!take_number(text, 4, '-', parts.tm_year) || !take_number(text, 2, '-', parts.tm_mon) ||
+        !take_number(text, 2, '\0', parts.tm_mday) || !text.empty() || !is_date(parts)) {
+        return std::nullopt;
+    }
+    parts.tm_year -= 1900;
+    parts.tm_mon -= 1;
+    parts.tm_isdst = -1;
+    const std::chrono::seconds since_1970(::mktime(&parts));
+    if (std::chrono::abs(since_1970) > longest_from_1970) {
+        return std::nullopt;
+    }
+    return std::chrono::system_clock::time_point(since_1970);
+}
+
+std::int64_t unix_now_ms() {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
 }
 
 } // namespace dockdist

@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdlib>
+#include <ctime>
+
 namespace timestamp_test {
 
 using namespace dockdist;
@@ -48,6 +51,26 @@ TEST_CASE("what is no timestamp is nothing") {
                              "2026-01--1T00:00:00Z"}) {
         CAPTURE(text);
         CHECK_FALSE(parse_timestamp(text).has_value());
+    }
+}
+
+TEST_CASE("a day begins at this machine's midnight") {
+    const auto at = [](const char* zone, const char* text) {
+        ::setenv("TZ", zone, 1);
+        ::tzset();
+        const auto day = parse_day(text);
+        ::setenv("TZ", "UTC", 1);
+        ::tzset();
+        return day;
+    };
+    CHECK(at("UTC", "2026-11-01") == parse_timestamp("2026-11-01T00:00:00Z"));
+    CHECK(at("CET-1CEST", "2026-07-01") == parse_timestamp("2026-07-01T00:00:00+02:00"));
+    CHECK(at("CET-1CEST", "2028-02-29") == parse_timestamp("2028-02-29T00:00:00+01:00"));
+    for (const auto* text :
+         {"", "2026", "2026-11", "2026-11-1", "2026-11-00", "2026-11-31", "2026-13-01", "2026-00-01",
+          "2026-02-29", "2026-11-01x", "2026-11-01 ", "2026-11--1", "9999-12-31", "0001-01-01"}) {
+        CAPTURE(text);
+        CHECK_FALSE(at("UTC", text).has_value());
     }
 }
 

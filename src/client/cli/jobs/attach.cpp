@@ -44,9 +44,7 @@ private:
 
 Task<int> run_attach(Context& context, AttachCommand options) {
     wire::JobQuery query;
-    if (const auto set = set_past(options.past, query); !set) {
-        co_return context.fail(set.error());
-    }
+    set_past(options.past, query);
     auto found = co_await find_job(context, options.job);
     if (!found.found) {
         co_return fail_before(context, found.errors);

@@ -1,9 +1,7 @@
 #include "client/cli/jobs/job_view.hpp"
 
 #include "client/cli/line/values.hpp"
-#include "shared/core/text.hpp"
 #include "shared/core/timestamp.hpp"
-#include "shared/core/units.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -30,26 +28,14 @@ void add_past_options(CLI::App& command, PastOutput& options) {
            0, wire::longest_tail);
 }
 
-Status set_past(const PastOutput& options, wire::JobQuery& query) {
+void set_past(const PastOutput& options, wire::JobQuery& query) {
     query.tail = options.tail;
-    if (options.since.empty()) {
-        return ok;
-    }
-    if (const auto duration = parse_duration(options.since)) {
-        query.since_ms = duration->count();
-        return ok;
-    }
-    if (const auto moment = parse_timestamp(options.since)) {
+    if (!options.since.empty()) {
         // How long ago that was. Nodes count back from their own clocks, so that these need not agree with
         // ours.
-        const auto ago = std::chrono::system_clock::now() - *moment;
-        query.since_ms =
-            std::max<std::int64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(ago).count(), 0);
-        return ok;
+        const auto now = unix_now_ms();
+        query.since_ms = std::max<std::int64_t>(now - moment_ms(options.since, now).value_or(now), 0);
     }
-    return Error{ErrorKind::usage, "--since",
-                 "`" + printable(options.since) + "` is neither a duration nor a point in time",
-                 "write it like 10m, or like 2026-02-28T17:30:00Z or 2026-02-28T17:30:00+01:00"};
 }
 
 Result<std::unique_ptr<JobView>> JobView::create(const Context& context, const JobViewOptions& options,

@@ -35,8 +35,7 @@ struct PastOutput {
     std::optional<std::int64_t> tail{};
 };
 void add_past_options(CLI::App& command, PastOutput& options);
-// Errors: usage.
-Status set_past(const PastOutput& options, wire::JobQuery& query);
+void set_past(const PastOutput& options, wire::JobQuery& query);
 
 class JobView : public JobSink {
 public:

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <utility>
 
 namespace dockdist {
@@ -84,12 +85,24 @@ CLI::Option* size(CLI::Option* option, std::uint64_t least) {
 
 CLI::Option* moment(CLI::Option* option) {
     return checked(option, "TIME", [](const std::string& word) {
-        return parse_duration(word) || parse_timestamp(word)
+        constexpr auto latest = std::numeric_limits<std::int64_t>::max(); // any duration leads back from it
+        return moment_ms(word, latest)
                    ? std::string()
-                   : fmt::format("`{}` is neither a duration nor a point in time\nwrite it like 10m, or like "
-                                 "2026-02-28T17:30:00Z or 2026-02-28T17:30:00+01:00",
+                   : fmt::format("`{}` is neither a duration nor a point in time\nwrite it like 10m or 30d, "
+                                 "like 2026-02-28, or like 2026-02-28T17:30:00Z or 2026-02-28T17:30:00+01:00",
                                  printable(word));
     });
+}
+
+std::optional<std::int64_t> moment_ms(std::string_view word, std::int64_t now_ms) {
+    if (const auto duration = parse_duration(word)) {
+        return std::max<std::int64_t>(now_ms - duration->count(), 0);
+    }
+    const auto point = word.find('T') == std::string_view::npos ? parse_day(word) : parse_timestamp(word);
+    if (!point || point->time_since_epoch().count() < 0) {
+        return std::nullopt;
+    }
+    return std::chrono::duration_cast<std::chrono::milliseconds>(point->time_since_epoch()).count();
 }
 
 CLI::Option* variable(CLI::Option* option) {

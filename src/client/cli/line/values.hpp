@@ -6,7 +6,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dockdist {
@@ -22,9 +24,13 @@ CLI::Option* duration(CLI::Option* option, std::chrono::milliseconds least = std
                       std::chrono::milliseconds most = std::chrono::milliseconds::max());
 CLI::Option* duration_or_off(CLI::Option* option); // above zero, or "off"
 CLI::Option* size(CLI::Option* option, std::uint64_t least);
-CLI::Option* moment(CLI::Option* option);      // a duration back from now, or a point in time
+CLI::Option* moment(CLI::Option* option);      // moment_ms() reads what this lets pass
 CLI::Option* variable(CLI::Option* option);    // NAME=VALUE, or NAME
 CLI::Option* stop_signal(CLI::Option* option); // ending_signal() reads what this lets pass
+
+// A duration back from `now_ms`, a day (2026-02-28: its beginning in this machine's time zone) or a point in
+// time; since 1970. Nothing: it is none of these, or before.
+std::optional<std::int64_t> moment_ms(std::string_view word, std::int64_t now_ms);
 
 // Where a command stands in `dockdist help`, in the order of these, and lines to copy.
 namespace command_group {

@@ -85,8 +85,18 @@ TEST_CASE("each value is refused with what is right") {
           "--on-stall: stp is not one of report, stop\n  did you mean stop?");
     CHECK(said({"logs", "--since", "9999-99-99"}) ==
           "--since: `9999-99-99` is neither a duration nor a point in time\n"
-          "  write it like 10m, or like 2026-02-28T17:30:00Z or 2026-02-28T17:30:00+01:00");
-    CHECK(said({"logs", "--since", "2026-02-28T17:30:00Z"}).empty());
+          "  write it like 10m or 30d, like 2026-02-28, or like 2026-02-28T17:30:00Z or "
+          "2026-02-28T17:30:00+01:00");
+    for (const auto* word : {"2026-02-28T17:30:00Z", "2026-02-28", "30d", "30000000000d"}) {
+        CHECK(said({"logs", "--since", word}).empty() == (word != std::string("30000000000d")));
+    }
+    constexpr std::int64_t now = 1'772'300'000'000;
+    CHECK(moment_ms("30d", now) == now - std::int64_t{30} * 24 * 3600 * 1000);
+    CHECK(moment_ms("2026-02-28T17:30:00Z", now) == 1'772'299'800'000);
+    CHECK(moment_ms("11574d", now) == now - std::int64_t{11574} * 24 * 3600 * 1000);
+    CHECK(moment_ms("200000d", now) == 0); // before 1970
+    CHECK_FALSE(moment_ms("1969-12-31T00:00:00Z", now).has_value());
+    CHECK_FALSE(moment_ms("yesterday", now).has_value());
 }
 
 TEST_CASE("an option without its value takes no other word for it") {
