@@ -106,7 +106,9 @@ std::shared_ptr<CommandLine> make_line() {
         ->type_name("HOSTS");
     app.add_flag("--take-over", options.take_over,
                  "Act on a cluster of this name although it was made from another file");
-    choice(app.add_option("-o,--output", line->format, "What people read, or programs"), {"text", "json"});
+    choice(app.add_option("-o,--output", line->format, "What people read, or programs"),
+           {"text", "json", "csv"})
+        ->type_name("text|json"); // csv is for `jobs` alone, whose help has it
     app.set_version_flag("--version", "dockdist " DOCKDIST_VERSION, "Print the version");
     app.set_help_flag("-h,--help", "Print this");
     app.require_subcommand(1);
@@ -263,7 +265,15 @@ int main(int argc, char** argv) {
     if (const auto code = parse(line->app, words)) {
         return *code;
     }
-    program.options.output = line->format == "json" ? OutputFormat::json : OutputFormat::text;
+    program.options.output = line->format == "json"  ? OutputFormat::json
+                             : line->format == "csv" ? OutputFormat::csv
+                                                     : OutputFormat::text;
+    if (program.options.output == OutputFormat::csv && !program.has_csv) {
+        return refuse({ErrorKind::usage, "--output",
+                       "csv is what `dockdist jobs` can print, and no other command",
+                       "take json, or leave it out"},
+                      {});
+    }
     FdSink output;
     HeldSink sink(output);
     const auto reporter =

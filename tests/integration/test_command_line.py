@@ -62,7 +62,9 @@ def test_a_mistyped_command_is_told_with_what_was_meant():
 
 
 MISTAKES = [["chekc"], ["status", "--nope"], ["run", "--gpus", "abc", "--", "x"], ["run"], ["logs", "--since", "9999-99-99"],
-            ["run", "--env", "1A=x", "--", "x"], ["wait", "j", "--timeout", ""], ["help", "nosuch"], ["-f", "/nowhere/cluster.yaml", "status"]]
+            ["run", "--env", "1A=x", "--", "x"], ["wait", "j", "--timeout", ""], ["help", "nosuch"], ["-f", "/nowhere/cluster.yaml", "status"],
+            ["jobs", "--by", "week"], ["jobs", "night", "--by", "user"], ["jobs", "night", "--since", "1d"], ["jobs", "--since", "1h", "--until", "2h"],
+            ["jobs", "--all-clusters", "--since", "1d"], ["jobs", "--since", "2026-02-30"]]
 
 
 @pytest.mark.parametrize("words", MISTAKES, ids="_".join)
@@ -73,6 +75,13 @@ def test_errors_are_json_on_stderr_where_json_was_asked_for(words):
     assert error["type"] == "error" and error["kind"] in ("usage", "config") and error["message"] and error["hint"], error
     if "--" not in words:
         assert said(*words, "--output=json").stderr == before.stderr
+
+
+def test_csv_is_of_jobs_alone():
+    for words in ("status", "jobs --all-clusters", "gpus", "exec -- true"):
+        error = said("-o", "csv", *words.split()).stderr
+        assert_in("--output: csv is", error)
+        assert len(error.splitlines()) == 2, error  # what is wrong, and what to do
 
 
 def test_no_option_that_counts_speaks_of_numbers_beyond_reason():

@@ -26,6 +26,7 @@ def test_what_a_job_has_used_is_told_with_its_peaks_and_drawn(lab):
                "clocks_event_reasons.active=0x0000000000000020")
     with cluster(lab, "t-usage") as c, gpu_lines(lab, 1, 0, *figures):
         c.write(gpus="all", more="gpu_in_use_above: 80g").up()  # what is in use there is nobody's else
+        assert_in("no job on record in t-usage: `dockdist run -- COMMAND` starts one", c.run("jobs").stdout)
         page = c.folder / "job.html"
         lines = c.run("run", "--name", "used", "--report", str(page), "-o", "json", "--", *BUSY).stdout.splitlines()
         result = json.loads(lines[-1])
@@ -67,6 +68,21 @@ def test_what_a_job_has_used_is_told_with_its_peaks_and_drawn(lab):
         c.run("jobs", "used", "--report", str(again))
         assert_in("GPU power", again.read_text())
         assert_in("there is no job `nosuch`", c.run("jobs", "nosuch", code=125).stderr)
+        # And of the span in which it ran.
+        all_of_it = c.folder / "used.html"
+        who = json.loads(c.run("jobs", "--since", "1h", "--by", "user", "--report", str(all_of_it), "-o", "json").stdout)
+        assert [group["name"] for group in who["groups"]] == [job["owner"]], who
+        total = who["total"]
+        assert (total["jobs"], total["running"], total["failed"], total["waited_ms"] is None) == (1, 0, 0, False), total
+        assert usage["gpu_hours"] <= total["gpu_hours"] and total["waited_ms"] == job["waited_ms"], (usage, total, job)
+        assert total["idle_share"] == pytest.approx(1 - usage["gpu_utilization_percent"]["mean"] / 100), total
+        assert total["energy_kwh"] == pytest.approx(usage["energy_j"] / 3.6e6), total
+        assert re.search(r"^node-1 +\S+ +100 % ", c.run("jobs", "--by", "node").stdout, re.M)
+        titles, row = c.run("jobs", "--since", "1h", "-o", "csv").stdout.splitlines()
+        assert dict(zip(titles.split(","), row.split(","), strict=False))["gpus"] == "4", row
+        assert_in("<h1>Who used t-usage</h1>", all_of_it.read_text())
+        assert_in("no job of that time on record", c.run("jobs", "--until", "1h").stdout)
+        assert json.loads(c.run("jobs", "--until", "1h", "-o", "json").stdout)["jobs"] == []
 
 
 def test_a_job_whose_gpus_do_nothing_is_told_of_or_stopped(lab):

@@ -142,6 +142,10 @@ void Context::print_foreign_json(const nlohmann::json& value) const {
     FdSink().write(STDOUT_FILENO, Displayable::json(line));
 }
 
+void Context::print_csv(std::string_view lines) const {
+    FdSink().write(STDOUT_FILENO, Displayable::drawn(lines)); // its lines end with a carriage return
+}
+
 int Context::fail(const Errors& errors) const {
     tell_errors(*reporter, errors, *size);
     const bool wrong_input = std::ranges::any_of(errors, [](const Error& error) {

@@ -96,7 +96,9 @@ struct Context {
     void print_foreign_json(const nlohmann::json& json) const; // of others' making
     // How many rows a table may have before alike ones become one; `all`: no limit.
     std::size_t table_rows(bool all) const;
+    void print_csv(std::string_view lines) const; // of CsvLine
     bool json() const { return options.output == OutputFormat::json; }
+    bool csv() const { return options.output == OutputFormat::csv; }
     // Tells every error, people those that are alike in one; the exit code that they mean: 2 for a wrong file
     // or command line, else 1.
     int fail(const Errors& errors) const;
@@ -117,6 +119,7 @@ struct Program {
     // Of `run`: what is wrong with the line as that of a batch job, by the file alone.
     std::function<Status(const ClusterSpec& spec)> judge_in_batch{};
     Errors remarks{};       // on the line, told before the work begins
+    bool has_csv = false;   // it prints a table with -o csv
     bool one_value = false; // with -o json it prints one, which stands alone on stdout; else lines
     // Reads another command line, as if it stood behind `dockdist`: what it leaves, whose work wants a
     // context of the caller's. Errors: usage.

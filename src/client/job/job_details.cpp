@@ -21,6 +21,8 @@ namespace {
 
 using wire::Figure;
 
+constexpr std::int64_t told_waiting_ms = 1000;
+
 std::string state_text(const JobReport& job) {
     auto text = std::string(to_string(job.state));
     if (!job.reason.empty() && job.reason != "stop") {
@@ -86,6 +88,9 @@ std::vector<std::pair<std::string, std::string>> job_facts(const JobReport& job)
         {"owner", job.owner},
         {"nodes", fmt::format("{} ({})", nodes.size(), nodes_cell(nodes))},
         {"GPUs", gpus_text_of(job, usage)},
+        {"waited", job.waited_ms.value_or(0) < told_waiting_ms
+                       ? ""
+                       : format_duration(std::chrono::milliseconds(*job.waited_ms))},
         {"since", local_time(job.started_ms)},
         {"for", job.duration_ms == 0 ? "" : format_duration(std::chrono::milliseconds(job.duration_ms))},
         {"address", job.ready_at},

@@ -66,6 +66,18 @@ std::set<std::string> spares_of(const KnownJob& job) {
     return spares;
 }
 
+PartTime time_of(const KnownPart& part) {
+    const auto& summary = part.summary;
+    const auto& usage = summary.result.usage;
+    const bool measured = usage.duration_ms > 0;
+    const auto own = std::ranges::count_if(summary.units, [](const auto& unit) { return !is_slot(unit); });
+    return {.node = part.node.name,
+            .gpus = measured ? usage.gpus : static_cast<int>(own),
+            .begin_ms = std::max<std::int64_t>(summary.started_ms - summary.before.held_ms, 0),
+            .end_ms = summary.started_ms + std::max(summary.duration_ms, usage.duration_ms),
+            .open_end = summary.duration_ms == 0};
+}
+
 } // namespace
 
 std::string results_text(const std::vector<NodeOutcome>& nodes, const OutputTraits& output) {
@@ -97,13 +109,18 @@ JobReport report_of(const KnownJob& job) {
         if (report.command.empty()) {
             report.command = summary.argv;
         }
+        report.times.push_back(time_of(part));
         if (summary.result.usage.duration_ms > 0) {
+            report.times.back().usage = report.usage.size();
             report.usage.push_back({.node = part.node.name,
                                     .usage = summary.result.usage,
                                     .spare = spares.contains(part.node.name.str())});
         }
         if (report.owner.empty()) {
             report.owner = summary.owner;
+        }
+        if (summary.before.waited_ms) {
+            report.waited_ms = std::max(report.waited_ms.value_or(0), *summary.before.waited_ms);
         }
         report.serves = report.serves || !summary.policy.ready.empty();
         if (summary.running && !summary.ready.empty()) {

@@ -19,6 +19,16 @@ namespace dockdist {
 // failed ones first.
 std::string results_text(const std::vector<NodeOutcome>& nodes, const OutputTraits& output);
 
+// A node's share of a job, by that node's clock.
+struct PartTime {
+    NodeName node{};
+    int gpus = 0;                       // that the job had there to itself
+    std::int64_t begin_ms = 0;          // since when they were its own
+    std::int64_t end_ms = 0;            // so far, while it runs
+    bool open_end = false;              // nobody saw its end: until it was last measured
+    std::optional<std::size_t> usage{}; // its place in JobReport::usage; nothing: it tells of none
+};
+
 struct JobReport {
     JobId job{};
     JobState state = JobState::running;
@@ -34,7 +44,9 @@ struct JobReport {
     bool serves = false;    // one was asked for
     std::vector<std::pair<NodeName, std::vector<wire::GpuUnit>>> units{}; // that it has to itself there
     std::vector<NodeUsage> usage{}; // of the nodes that tell of it; while it runs that of some seconds ago
-    std::vector<NodeOutcome> outcomes{}; // a node each; without a result while it runs there
+    std::vector<PartTime> times{};  // a node each
+    std::optional<std::int64_t> waited_ms{}; // in line for its GPUs; nothing: not known
+    std::vector<NodeOutcome> outcomes{};     // a node each; without a result while it runs there
 };
 JobReport report_of(const KnownJob& job);
 

@@ -10,7 +10,7 @@
 
 namespace dockdist {
 
-enum class OutputFormat { text, json };
+enum class OutputFormat { text, json, csv };
 
 struct ReporterOptions {
     OutputFormat format = OutputFormat::text;
@@ -18,8 +18,8 @@ struct ReporterOptions {
     bool one_value = false; // of JSON, for which stdout is kept: events are on stderr, too
 };
 
-// text: live progress where stderr is a terminal, plain lines where it is not. json: lines on stdout, errors
-// on stderr, see json_reporter.hpp. The sink outlives the reporter.
+// text, csv: live progress where stderr is a terminal, plain lines where it is not. json: lines on stdout,
+// errors on stderr, see json_reporter.hpp. The sink outlives the reporter.
 std::unique_ptr<Reporter> make_reporter(const ReporterOptions& options, OutputSink& sink);
 
 // What a reporter knows of the world around it; tests give their own.

@@ -10,10 +10,14 @@
 #include "client/job/job_details.hpp"
 #include "client/job/job_list.hpp"
 #include "client/job/job_report.hpp"
+#include "client/job/page/used_page.hpp"
+#include "client/job/used_text.hpp"
+#include "shared/core/timestamp.hpp"
 #include "shared/load/findings.hpp"
 #include "shared/usage/findings.hpp"
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <iterator>
@@ -27,6 +31,7 @@ nlohmann::json to_json(const JobReport& report, const KnownJob& job) {
                         {"nodes", nlohmann::json::array()},
                         {"started_ms", report.started_ms},
                         {"duration_ms", nullptr},
+                        {"waited_ms", nullptr},
                         {"exit_code", nullptr},
                         {"stop_reason", report.reason},
                         {"first_failure", nullptr},
@@ -48,6 +53,9 @@ nlohmann::json to_json(const JobReport& report, const KnownJob& job) {
     }
     if (report.duration_ms > 0) {
         json["duration_ms"] = report.duration_ms;
+    }
+    if (report.waited_ms) {
+        json["waited_ms"] = *report.waited_ms;
     }
     if (report.exit_code) {
         json["exit_code"] = *report.exit_code;
@@ -77,10 +85,37 @@ nlohmann::json to_json(const JobReport& report, const KnownJob& job) {
 }
 
 struct JobsOptions {
-    std::string job{};  // empty: all
-    std::string page{}; // --report
+    std::string job{};            // empty: all
+    std::string page{};           // --report
+    std::string since{}, until{}; // empty: no bound
+    std::string by{};             // empty: a list of jobs
     bool all_clusters = false;
 };
+
+Result<Span> span_of(const JobsOptions& options) {
+    Span span;
+    const auto now = unix_now_ms();
+    if (!options.since.empty()) {
+        span.since_ms = moment_ms(options.since, now).value_or(now);
+    }
+    if (!options.until.empty()) {
+        span.until_ms = moment_ms(options.until, now).value_or(now);
+    }
+    if (span.until_ms <= span.since_ms) {
+        return Error{ErrorKind::usage, "--until", "nothing lies between --since and --until",
+                     "the first one has to be the earlier one"};
+    }
+    return span;
+}
+
+// What is wrong with the line, and can be told before anybody is asked.
+Status judge_line(const Context& context, const JobsOptions& options) {
+    if (options.all_clusters && context.csv()) {
+        return Error{ErrorKind::usage, "--output", "csv is of this cluster's jobs",
+                     "leave out --all-clusters, or take json"};
+    }
+    return options.page.empty() ? ok : report_file(options.page).check();
+}
 
 nlohmann::json host_jobs_json(const std::vector<HostGpus>& hosts, const std::vector<std::string>& names) {
     auto all = nlohmann::json::array();
@@ -136,6 +171,8 @@ Task<int> show_one(Context& context, const Attached& cluster, const JobList& lis
     }
     if (context.json()) {
         context.print_json({{"jobs", nlohmann::json::array({to_json(report, *job)})}});
+    } else if (context.csv()) {
+        context.print_csv(jobs_csv({report}));
     } else {
         context.show(job_details_text(report, context.output(), context.table_rows(false)));
     }
@@ -148,11 +185,52 @@ Task<int> show_one(Context& context, const Attached& cluster, const JobList& lis
     co_return errors.empty() ? 0 : context.fail(errors);
 }
 
-Task<int> run_jobs(Context& context, JobsOptions options) {
-    if (!options.page.empty()) {
-        if (const auto writable = report_file(options.page).check(); !writable) {
-            co_return context.fail(writable.error());
+void show_used(const Context& context, const UsedTable& table, const Span& span) {
+    if (context.json()) {
+        context.print_json(used_json(table, span));
+    } else if (context.csv()) {
+        context.print_csv(used_csv(table));
+    } else {
+        context.show(used_text(table, span, context.output()));
+    }
+}
+
+void show_list(const Context& context, const std::vector<KnownJob>& jobs,
+               const std::vector<JobReport>& reports, const Span& span) {
+    auto json = nlohmann::json::array();
+    std::vector<JobReport> shown;
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+        if (is_within(reports[i], span)) {
+            json.push_back(to_json(reports[i], jobs[i]));
+            shown.push_back(reports[i]);
         }
+    }
+    if (context.json()) {
+        context.print_json({{"jobs", std::move(json)}});
+    } else if (context.csv()) {
+        context.print_csv(jobs_csv(shown));
+    } else {
+        context.show(jobs_text(shown, context.output()));
+    }
+}
+
+// Why there is nothing to show, to people.
+std::string no_jobs_text(const Attached& cluster, const std::vector<JobReport>& reports) {
+    const auto name = cluster.spec.name.str();
+    return has_no_nodes(cluster) ? name + " has no nodes yet: `dockdist up` creates them\n"
+           : reports.empty()
+               ? "no job on record in " + name + ": `dockdist run -- COMMAND` starts one\n"
+               : fmt::format("no job of that time on record: `dockdist jobs` shows {} of other times\n",
+                             reports.size());
+}
+
+Task<int> run_jobs(Context& context, JobsOptions options) {
+    const auto span = span_of(options);
+    if (!span) {
+        co_return context.fail(span.error());
+    }
+    if (const auto good = judge_line(context, options); !good) {
+        co_return context.fail(good.error());
     }
     auto cluster = co_await attach_to_cluster(context, {.looks = true, .words = Words::of_jobs});
     if (options.all_clusters) {
@@ -161,34 +239,43 @@ Task<int> run_jobs(Context& context, JobsOptions options) {
     if (!options.job.empty() && has_no_nodes(cluster)) {
         co_return fail_before(context, {no_job_before_up(cluster.spec, options.job)});
     }
-    if (has_no_nodes(cluster)) {
-        if (context.json()) {
-            context.print_json({{"jobs", nlohmann::json::array()}});
-        } else {
-            context.tell(cluster.spec.name.str() + " has no nodes yet: `dockdist up` creates them\n");
+    JobList list;
+    Errors errors;
+    if (!has_no_nodes(cluster)) {
+        errors = cluster.errors;
+        list = co_await list_jobs(cluster.engines, cluster.nodes, context.reporter);
+        std::ranges::move(list.errors, std::back_inserter(errors));
+        if (cluster.nodes.empty()) {
+            co_return context.fail(errors);
         }
-        co_return 0;
-    }
-    auto errors = std::move(cluster.errors);
-    auto list = co_await list_jobs(cluster.engines, cluster.nodes, context.reporter);
-    std::ranges::move(list.errors, std::back_inserter(errors));
-    if (cluster.nodes.empty()) {
-        co_return context.fail(errors);
     }
     if (!options.job.empty()) {
         co_return co_await show_one(context, cluster, list, std::move(errors), std::move(options));
     }
-    std::vector<JobReport> reports;
-    auto json = nlohmann::json::array();
     std::erase_if(list.jobs, is_of_setup);
-    for (const auto& job : list.jobs) {
-        reports.push_back(report_of(job));
-        json.push_back(to_json(reports.back(), job));
-    }
-    if (context.json()) {
-        context.print_json({{"jobs", std::move(json)}});
+    std::vector<JobReport> reports;
+    std::ranges::transform(list.jobs, std::back_inserter(reports), report_of);
+    const bool any =
+        std::ranges::any_of(reports, [&](const JobReport& job) { return is_within(job, *span); });
+    if (!any && !context.json() && !context.csv()) {
+        context.tell(no_jobs_text(cluster, reports));
+    } else if (options.by.empty()) {
+        show_list(context, list.jobs, reports, *span);
     } else {
-        context.show(jobs_text(reports, context.output()));
+        const auto by = options.by == "user"  ? UsedBy::user
+                        : options.by == "job" ? UsedBy::job
+                                              : UsedBy::node;
+        show_used(context, used_by(by, reports, *span), *span);
+    }
+    if (!options.page.empty()) {
+        const auto written = report_file(options.page)
+                                 .write(used_page(reports, *span,
+                                                  {.cluster = cluster.spec.name.str(),
+                                                   .time = report_time(),
+                                                   .version = DOCKDIST_VERSION}));
+        if (!written) {
+            errors.push_back(written.error());
+        }
     }
     co_return errors.empty() ? 0 : context.fail(errors);
 }
@@ -203,20 +290,38 @@ void add_jobs(CLI::App& app, Program& program) {
                                             "the last 7 days; or everything about one"),
                  command_group::jobs,
                  {"dockdist jobs", "dockdist jobs job-1a2b3c4d --report job.html",
+                  "dockdist jobs --since 7d --by user   # who used what",
+                  "dockdist jobs --since 2026-11-01 --until 2026-12-01 -o csv",
                   "dockdist jobs --all-clusters   # whose jobs have these hosts' GPUs"});
     auto* job = command->add_option("JOB", options->job, "One job alone, with what it has used");
-    command
-        ->add_option("--report", options->page,
-                     "Also write what it has used as one HTML page, with curves over time")
-        ->type_name("FILE.html")
-        ->needs(job);
+    auto* page = command
+                     ->add_option("--report", options->page,
+                                  "Also write one HTML page: of JOB what it has used, with curves over the "
+                                  "time; else who used what")
+                     ->type_name("FILE.html");
+    auto* since =
+        moment(command->add_option("--since", options->since,
+                                   "Jobs that ran since then: a duration back from now (30d), a day "
+                                   "(2026-11-01) or a point in time"))
+            ->excludes(job);
+    auto* until = moment(command->add_option("--until", options->until, "And before then"))->excludes(job);
+    auto* by = choice(command->add_option("--by", options->by,
+                                          "In place of a list who used what: GPU hours, how many of them "
+                                          "idle, energy, waiting, jobs, failures"),
+                      {"user", "job", "node"})
+                   ->excludes(job);
     command
         ->add_flag("--all-clusters", options->all_clusters,
                    "The jobs of every cluster on these hosts that have GPUs or slots or wait for some, also "
                    "before `up`")
-        ->excludes(job);
+        ->excludes(job)
+        ->excludes(page)
+        ->excludes(since)
+        ->excludes(until)
+        ->excludes(by);
     command->callback([options, &program] {
         program.one_value = true;
+        program.has_csv = true;
         program.work = [options](Context& context) { return run_jobs(context, *options); };
     });
 }
