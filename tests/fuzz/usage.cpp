@@ -2,7 +2,8 @@
 // it holds, its screen and its page come out, bounded, with no control character and no piece of HTML of its
 // own.
 #include "client/job/job_details.hpp"
-#include "client/job/page/job_page.hpp"
+#include "client/job/page/used_page.hpp"
+#include "client/job/used_text.hpp"
 #include "fuzz/fuzz.hpp"
 #include "shared/usage/recorder.hpp"
 #include "shared/wire/job.hpp"
@@ -22,7 +23,27 @@ JobReport report_of_two(const wire::JobUsage& usage) {
         .job = JobId("j"), .state = JobState::done, .nodes = {NodeName("node-0"), NodeName("node-1")}};
     report.usage = {{.node = NodeName("node-0"), .usage = usage},
                     {.node = NodeName("node-1"), .usage = usage}};
+    for (std::size_t i = 0; i < report.nodes.size(); ++i) {
+        report.times.push_back({.node = report.nodes[i],
+                                .gpus = usage.gpus,
+                                .begin_ms = 1,
+                                .end_ms = 1 + usage.duration_ms,
+                                .usage = i});
+    }
     return report;
+}
+
+// Of a span that cuts its time in two.
+void sums(const JobReport& report) {
+    const std::vector<JobReport> jobs{report};
+    const Span span{.since_ms = report.times.front().end_ms / 2};
+    const auto table = used_by(UsedBy::node, jobs, span);
+    const auto idle = table.total.idle();
+    fuzz::require(!idle || (*idle >= 0 && *idle <= 1), "a share is one");
+    fuzz::require(table.total.load_hours <= table.total.gpu_hours * 1.001,
+                  "no more was measured than there was");
+    const auto text = used_text(table, span, no_terminal) + used_page(jobs, span, {});
+    fuzz::require(text.find("nan") == std::string::npos, "sums are numbers");
 }
 
 void histories(std::string_view line) {
@@ -54,6 +75,7 @@ void usages(std::string_view text) {
     const auto report = report_of_two(result->usage);
     fuzz::require(fuzz::has_no_controls(job_details_text(report), true),
                   "no control character in the screen");
+    sums(report);
     fuzz::require(job_page(report, {}, {}).find("<script") == std::string::npos,
                   "no HTML of another's in the page");
 }

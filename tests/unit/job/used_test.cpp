@@ -255,7 +255,7 @@ TEST_CASE("the page of a span says who used what, over the time, and asks for no
         CAPTURE(part);
         CHECK(page.find(part) != std::string::npos);
     }
-    CHECK(page.find("http") == std::string::npos);
+    CHECK(page.find("http://") == std::string::npos);
     CHECK(page.find("nan") == std::string::npos);
     CHECK(used_page({}, {}, {.cluster = "vision"}).find("0 GPU hours in 0 jobs") != std::string::npos);
 }
