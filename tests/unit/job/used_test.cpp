@@ -243,7 +243,7 @@ TEST_CASE("who used what, as people and programs read it") {
     check_golden("job/used.json", json);
 }
 
-TEST_CASE("the page of a span says who used what, over the time, and asks for nothing from elsewhere") {
+TEST_CASE("the page of a span says who used what, over time, and asks for nothing from elsewhere") {
     ::setenv("TZ", "UTC", 1);
     ::tzset();
     const auto page = used_page(a_week(), days(0, 7),

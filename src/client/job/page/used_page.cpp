@@ -57,7 +57,7 @@ std::string used_page(const std::vector<JobReport>& jobs, const Span& span, cons
                        .verdict = used_verdict(users.total),
                        .under = fmt::format("written {} · dockdist {}", facts.time, facts.version)},
                       notes + page_section("By user", page_table(used_cells(users))) +
-                          page_section("Over the time", held_chart(jobs, span)) +
+                          page_section("Over time", held_chart(jobs, span)) +
                           page_section("By node", page_table(used_cells(used_by(UsedBy::node, jobs, span)))) +
                           page_section("By job", page_table(used_cells(used_by(UsedBy::job, jobs, span)))) +
                           page_section("Jobs", page_table(jobs_table(shown))));
