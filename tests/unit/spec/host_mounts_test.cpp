@@ -22,8 +22,8 @@ TEST_CASE("a mount that holds an engine's socket is named, whichever engine's an
           "/var/run/user/0", "/run/containerd/containerd.sock", "/run/containerd", "/run/crio/crio.sock",
           "/data/docker.sock", "/run/buildkit/buildkitd.sock"}) {
         CAPTURE(source);
-        CHECK(given(source) == "the engine, and so root on the host");
-        CHECK(given(source, true) == "the engine, and so root on the host");
+        CHECK(given(source) == "access to the engine, and so root on the host");
+        CHECK(given(source, true) == "access to the engine, and so root on the host");
     }
 }
 

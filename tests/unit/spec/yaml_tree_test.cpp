@@ -91,8 +91,8 @@ TEST_CASE("what is no text is refused before it is parsed") {
     CHECK(first_mistake(" \n\t\n") == "1:1 the file is empty");
     CHECK(first_mistake("# only\n") == "1:1 the file holds nothing but comments");
     CHECK(first_mistake("a: gr\xFCn\n") == "1:6 byte 0xfc is not UTF-8");
-    CHECK(first_mistake(std::string("a: x\0y\n", 7)) == "1:5 a control character (U+0000) stands here");
-    CHECK(first_mistake("a: x\n\x04") == "2:1 a control character (U+0004) stands here");
+    CHECK(first_mistake(std::string("a: x\0y\n", 7)) == "1:5 there is a control character (U+0000) here");
+    CHECK(first_mistake("a: x\n\x04") == "2:1 there is a control character (U+0004) here");
     CHECK(first_mistake("\xFF\xFE"
                         "a") == "1:1 the file is UTF-16");
 }
