@@ -11,6 +11,7 @@ import pytest
 
 import check_layers
 import check_named_tests
+import check_names
 import check_patience
 import check_shell
 import check_source
@@ -55,6 +56,52 @@ class TestNamedTests(Tree):
         self.write("tests/README.md", "| b | `test_c`, `unit/c_test.cpp`, `unit/a_test.cpp`, \"what is longer\" |\n")
         assert check_named_tests.mistakes(self.root) == ["tests/README.md: there is no test_c", "tests/README.md: there is no unit/c_test.cpp",
                                                           'tests/README.md: unit/a_test.cpp has no "what is longer"']
+
+
+class TestNames(Tree):
+    def problems(self, one, other, deep=False):
+        self.write("src/low/CMakeLists.txt", "dockdist_layer(low)\n")
+        for path, inside in (("src/low/a.cpp", one), ("src/low/deep/b.cpp" if deep else "src/low/b.cpp", other)):
+            self.write(path, f"// A.\nnamespace dockdist {{\nnamespace {{\n\n{inside}\n\n}} // namespace\n}} // namespace dockdist\n")
+        return list(check_names.problems(self.root))
+
+    @pytest.mark.parametrize("one, other", [
+        ("constexpr int most = 3;", "constexpr std::size_t most{4}; // of these"),
+        ("const std::map<int, std::string> names = {\n    {1, \"x\"},\n};", "std::string names;"),
+        ("struct Row {\n    int a;\n};", "class Row final : public Base {};"),
+        ("enum class State { on, off };", "using State = wire::State;"),
+        ("using Kind = wire::One::Kind;", "using Kind = wire::Other::Kind;"),
+        ("std::string host_row(const Host& host) {\n    return host.name;\n}", "std::string host_row(const Host& other) { return {}; }"),
+        ("void say(std::string_view text) {}", "int say(const std::string& line) {\n    return 1;\n}"),
+        ("std::map<A, B> pairs(int a, std::map<A, B> more) {}", "[[nodiscard]] auto pairs(int, const std::map<A, B>&) -> std::map<A, B> {}"),
+        ("template <typename T>\nvoid each(T from) {}", "template <typename T> void each(T to) {}"),
+        ("int most() {\n    return 3;\n}", "constexpr auto most = [](int) {};"),
+        ("Task<int> ask(Engine& engine);\nTask<int> ask(Engine& engine) {}", "Task<int> ask(Engine& other) noexcept {}"),
+        ("int most = 1;", 'const char* const most = R"(namespace {\n" { )";'),
+    ])
+    def test_a_name_that_two_unnamed_namespaces_of_a_library_have(self, one, other):
+        self.assert_one(self.problems(one, other, deep=True), "deep/b.cpp:", "src/low/a.cpp, too")
+
+    @pytest.mark.parametrize("one, other", [
+        ("int most = 3;", "int least = most_of({.most = 4});"),
+        ("namespace fs = std::filesystem;\nusing State = Row::State;", "namespace fs = std::filesystem;\nusing State = Row::State;"),
+        ("Json to_json(const Plan& plan) {}", "Json to_json(const Image& image) {}"),
+        ("Json to_json(const Plan& plan) {}", "Json to_json(const Plan& plan, int more) {}"),
+        ("void one() {\n    int most = 1;\n    if (most > 0) {\n    }\n}", "// int one = 2;\n#define one 2\nint most = 1;"),
+        ("int most = 1;\n} // namespace\nvoid one() {}\nnamespace {", "void one() {}"),
+        ("namespace a {\nint most = 1;\n}", "namespace b {\nint most = 1;\n}"),
+        ("using namespace wire;\nusing wire::Kind;", "using wire::Kind;\nstruct Kinds;"),
+        ("bool operator<(A, A) {}", "bool operator<(B, B) {}"),
+    ])
+    def test_overloads_equal_aliases_and_what_stands_elsewhere_pass(self, one, other):
+        assert self.problems(one, other) == []
+
+    def test_libraries_do_not_meet(self):
+        self.write("src/high/CMakeLists.txt", "dockdist_layer(high)\n")
+        self.write("src/high/a.cpp", "namespace {\nint most = 1;\n}\n")
+        self.write("src/low/CMakeLists.txt", "dockdist_layer(low)\n")
+        self.write("src/low/a.cpp", "namespace {\nint most = 1;\n}\n")
+        assert list(check_names.problems(self.root)) == []
 
 
 class TestLayers(Tree):

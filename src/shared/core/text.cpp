@@ -158,4 +158,14 @@ std::vector<std::string> split(std::string_view text, char separator) {
     }
 }
 
+std::vector<std::string_view> split_blanks(std::string_view text, std::string_view blanks) {
+    std::vector<std::string_view> words;
+    for (auto begin = text.find_first_not_of(blanks); begin != std::string_view::npos;) {
+        const auto end = std::min(text.find_first_of(blanks, begin), text.size());
+        words.push_back(text.substr(begin, end - begin));
+        begin = text.find_first_not_of(blanks, end);
+    }
+    return words;
+}
+
 } // namespace dockdist
