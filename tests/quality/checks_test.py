@@ -9,6 +9,7 @@ import types
 
 import pytest
 
+import check_history
 import check_layers
 import check_named_tests
 import check_names
@@ -56,6 +57,63 @@ class TestNamedTests(Tree):
         self.write("tests/README.md", "| b | `test_c`, `unit/c_test.cpp`, `unit/a_test.cpp`, \"what is longer\" |\n")
         assert check_named_tests.mistakes(self.root) == ["tests/README.md: there is no test_c", "tests/README.md: there is no unit/c_test.cpp",
                                                           'tests/README.md: unit/a_test.cpp has no "what is longer"']
+
+
+class TestHistory(Tree):
+    @pytest.mark.parametrize("subject", [
+        "job: report the first failure by its rank",
+        "report, core: forward all of a reporter in one base; one median",
+        "node/job: process what a rank says",
+        "docs: pass over what needs GPUs",
+        "tests: re-run what failed",
+        "cli jobs: feed NO_PROXY to sessions",
+        'Revert "job: report the first failure by its rank"',
+    ])
+    def test_orders_pass(self, subject):
+        assert check_history.mistake(subject) is None
+
+    @pytest.mark.parametrize("subject, words", [
+        ("Report the first failure", "area"),
+        ("job report the first failure", "area"),
+        ("Job: report the first failure", "area"),
+        ("job: Report the first failure", "small letters"),
+        ("job: --since takes a day, too", "small letters"),
+        ("job: reported the first failure", "order"),
+        ("job: reports the first failure", "order"),
+        ("job: reporting of failures", "order"),
+        ("job: the first failure by its rank", "order"),
+        ("job: who used what", "order"),
+        ("job: report the first failure.", "full stop"),
+        ("job: report " + "x" * 100, "112 characters"),
+        ("fixup! job: report", "area"),
+    ])
+    def test_other_forms_are_told(self, subject, words):
+        assert words in check_history.mistake(subject)
+
+    def git(self, *words, at=check_history.SINCE + 1):
+        subprocess.run(["git", "-C", self.root, "-c", "user.name=t", "-c", "user.email=t@t", *words], check=True, capture_output=True,
+                       env={**os.environ, "GIT_COMMITTER_DATE": f"{at} +0000", "GIT_AUTHOR_DATE": f"{at} +0000"})
+
+    def commit(self, subject, **more):
+        self.git("commit", "-q", "--allow-empty", "-m", subject, **more)
+
+    def test_commits_since_the_rule_are_looked_at_and_no_merges(self):
+        assert check_history.problems(self.root) is None  # no git here, as in a source archive
+        self.git("init", "-q", "-b", "main")
+        assert check_history.problems(self.root) is None  # no commit
+        self.commit("What came before", at=check_history.SINCE)
+        self.git("switch", "-q", "-c", "other")
+        self.commit("job: report failures")
+        self.git("switch", "-q", "main")
+        self.commit("docs: say less")
+        self.git("merge", "-q", "--no-ff", "-m", "Merge the other", "other")
+        assert check_history.problems(self.root) == []
+        self.commit("Say more")
+        self.assert_one(check_history.problems(self.root), "Say more", "area")
+        assert check_history.problems(self.root / "src") is None  # a folder of somebody's own repository
+        shallow = self.root / "shallow"
+        self.git("clone", "-q", "--depth", "1", f"file://{self.root}", str(shallow))
+        self.assert_one(check_history.problems(shallow), "Say more")
 
 
 class TestNames(Tree):
