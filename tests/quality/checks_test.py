@@ -306,6 +306,18 @@ class TestSource(Tree):
         self.write("src/low/a.cpp", 'config.user = "0:0";\n')
         self.assert_one(self.problems(), "low/a.cpp:1", "dockdist-init alone")
 
+    @pytest.mark.parametrize("text", ["import os\nprint(1)\n", "\ntry:\n    pass\n", "umask 077\necho\n", "run() {\n}\n", "stopped=\nrun() {\n}\n", "\n:root { a: b; }\n.x { }\n"])
+    def test_a_program_in_a_string(self, text):
+        self.write("src/low/a.cpp", f'const char* one = R"({text})";\n')
+        self.assert_one(self.problems(), "low/a.cpp:1", "dockdist_embed")
+
+    def test_text_in_a_string_and_programs_in_files(self):
+        self.write("src/low/a.cpp", 'const char* one = R"(Usage: x\n  import what is there\n)";\nconst char* two = R"({"a":1})";\n')
+        self.write("src/low/a.py", "import os\nprint(f'{os}')\n")
+        assert self.problems() == []
+        self.write("src/low/a.py", "if (a := 1):\n    pass\n")
+        self.assert_one(self.problems(), "low/a.py:1", "Python 3.6")
+
     def test_two_types_of_one_name(self):
         text = "// A.\n#pragma once\nnamespace dockdist {\n\nclass Stream;\n%s Stream {\n"
         self.write("src/low/a.hpp", text % "class")
@@ -340,6 +352,12 @@ class TestAssertions(Tree):
 class TestShell(Tree):
     def test_a_script_that_does_not_parse(self):
         self.write("scripts/run", "#!/usr/bin/env bash\nif true; then\n")
+        assert check_shell.problems(self.root)
+
+    def test_scripts_of_the_source_are_for_any_sh(self):
+        self.write("tests/a.sh", "diff <(echo a) b\n")
+        assert check_shell.problems(self.root) == []
+        self.write("src/low/a.sh", "diff <(echo a) b\n")
         assert check_shell.problems(self.root)
 
     def test_a_script_that_parses(self):
