@@ -63,16 +63,6 @@ void quote(const std::string& output) {
     }
 }
 
-std::string last_line(const std::string& output) {
-    std::string last;
-    for (auto& line : split(output, '\n')) {
-        if (!line.empty()) {
-            last = std::move(line);
-        }
-    }
-    return printable(last);
-}
-
 std::string shown(const std::vector<std::string>& argv) {
     std::string text;
     for (const auto& word : argv) {
@@ -115,7 +105,7 @@ bool use_tool(const std::string& name, const std::vector<std::string>& arguments
         quote(threads == std::string::npos ? done.output : done.output.substr(threads));
         return true;
     }
-    tell_dump(name + (done.code == -1 ? " took too long" : " failed: " + last_line(done.output)) +
+    tell_dump(name + (done.code == -1 ? " took too long" : " failed: " + printable(last_line(done.output))) +
               (denied ? "; `cap_add: [SYS_PTRACE]` under `container:` lets it read other processes" : ""));
     return false;
 }

@@ -1,5 +1,6 @@
 #include "shared/core/text.hpp"
 
+#include "shared/core/trimmed.hpp"
 #include "shared/core/utf8.hpp"
 
 #include <algorithm>
@@ -166,6 +167,12 @@ std::vector<std::string_view> split_blanks(std::string_view text, std::string_vi
         begin = text.find_first_not_of(blanks, end);
     }
     return words;
+}
+
+std::string last_line(std::string_view text) {
+    text = trimmed(text);
+    const auto before = text.rfind('\n');
+    return std::string(before == std::string_view::npos ? text : trimmed(text.substr(before)));
 }
 
 } // namespace dockdist

@@ -31,4 +31,7 @@ std::vector<std::string> split(std::string_view text, char separator);
 // What stands between blanks, without empty ones; parts of `text`.
 std::vector<std::string_view> split_blanks(std::string_view text, std::string_view blanks = " \t\r");
 
+// The last line that says something, without the blanks at its ends.
+std::string last_line(std::string_view text);
+
 } // namespace dockdist
