@@ -20,6 +20,21 @@ function(dockdist_sources result)
     set(${result} ${sources} PARENT_SCOPE)
 endfunction()
 
+# Texts of files, programs of other languages above all, for this folder's library: what `name.py` holds is there as
+# `extern const char* const name_py` in namespace dockdist. Sets `result` to the source that says so.
+function(dockdist_embed result)
+    set(texts "")
+    foreach(file ${ARGN})
+        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+        file(READ ${file} text)
+        get_filename_component(name ${file} NAME)
+        string(REGEX REPLACE "[^a-z0-9]" "_" name ${name})
+        string(APPEND texts "extern const char* const ${name};\nconst char* const ${name} = R\"~~~(${text})~~~\";\n")
+    endforeach()
+    configure_file(${PROJECT_SOURCE_DIR}/cmake/embedded.cpp.in embedded.cpp @ONLY)
+    set(${result} ${CMAKE_CURRENT_BINARY_DIR}/embedded.cpp PARENT_SCOPE)
+endfunction()
+
 add_custom_target(unit_tests) # every unit test program
 
 # The folder's sources become one program; each TEST_CASE is one test of ctest, with the label LABEL (unit).

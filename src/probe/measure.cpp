@@ -1,5 +1,7 @@
 #include "probe/measure.hpp"
 
+#include "shared/core/median.hpp"
+
 #include <algorithm>
 
 namespace dockdist::probe {
@@ -43,9 +45,8 @@ Status Bench::time(Operation operation, const Shape& shape, Measurement& measure
         }
         times.push_back(*seconds);
     }
-    std::ranges::sort(times);
-    measured.seconds = times[times.size() / 2];
-    measured.least_seconds = times.front();
+    measured.seconds = median(times);
+    measured.least_seconds = std::ranges::min(times);
     return ok;
 }
 

@@ -22,8 +22,8 @@ def scripts(root):
             shell = SHELL.match(file.readline(200))
         if shell:
             yield path, shell[1].decode()
-        elif path.suffix == ".sh":
-            yield path, "bash"
+        elif path.suffix == ".sh":  # those of src/ are for any image's sh
+            yield path, "sh" if path.is_relative_to(root / "src") else "bash"
 
 
 def problems(root):

@@ -2,6 +2,7 @@
 """Rules for the source that no compiler checks. Each has its reason beside it."""
 
 import argparse
+import ast
 import pathlib
 import re
 import sys
@@ -96,7 +97,6 @@ WRITERS = {
     "shared/core/new_file.hpp": "files",
     "shared/core/new_file.cpp": "files",
     "client/cli/output_file.cpp": "a file that the user has named",
-    "client/engine/transport/srun/step_scripts.hpp": "what runs on a node of an allocation, not here",
     "shared/tree/tree_writer.cpp": "a file",
     "client/job/log_files.cpp": "a file",
     "client/image/tar_reader.cpp": "a file",
@@ -239,6 +239,31 @@ def fuzz_targets_without_promises(root):
             yield f"{path}: the fuzz target requires nothing of what it calls"
 
 
+# Programs of other languages are files of their own, which dockdist_embed (cmake/layers.cmake) makes constants of.
+PROGRAM = re.compile(r'R"(\w*)\(\s*(?:#!|import \w|from \w+ import|def \w+\(|try:|umask |set -|\w+\(\) \{|\w+=[^\n]*\n\w+\(\) \{|[.:*@][^{}"]*\{[^{}"]*\}).*?\)\1"', re.DOTALL)
+PIECES = {"client/export/slurm.cpp": "what a script is put together of"}
+
+
+def programs_in_strings(root):
+    for path in sorted((root / "src").rglob("*.?pp")):
+        text = path.read_text(errors="replace")
+        for found in PROGRAM.finditer(text):
+            if "\n" in found[0].strip() and path.relative_to(root / "src").as_posix() not in PIECES:
+                yield f"{path}:{text.count(chr(10), 0, found.start()) + 1}: a program in a string: see dockdist_embed in cmake/layers.cmake"
+
+
+def python_of_old_images(root):
+    # What an image's own Python runs is written in what Python 3.6 understands.
+    for path in sorted((root / "src").rglob("*.py")):
+        if path.name not in HERE:
+            try:
+                ast.parse(path.read_text(), feature_version=(3, 6))
+            except SyntaxError as error:
+                yield f"{path}:{error.lineno}: not Python 3.6: {error.msg}"
+
+
+HERE = {"sbom.py"}  # runs where dockdist is built
+
 RULES = (
     too_long,
     headers_without_contract,
@@ -251,6 +276,8 @@ RULES = (
     programs_of_root,
     tests_that_cannot_fail,
     fuzz_targets_without_promises,
+    programs_in_strings,
+    python_of_old_images,
 )
 
 

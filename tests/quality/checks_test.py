@@ -9,8 +9,10 @@ import types
 
 import pytest
 
+import check_history
 import check_layers
 import check_named_tests
+import check_names
 import check_patience
 import check_shell
 import check_source
@@ -55,6 +57,109 @@ class TestNamedTests(Tree):
         self.write("tests/README.md", "| b | `test_c`, `unit/c_test.cpp`, `unit/a_test.cpp`, \"what is longer\" |\n")
         assert check_named_tests.mistakes(self.root) == ["tests/README.md: there is no test_c", "tests/README.md: there is no unit/c_test.cpp",
                                                           'tests/README.md: unit/a_test.cpp has no "what is longer"']
+
+
+class TestHistory(Tree):
+    @pytest.mark.parametrize("subject", [
+        "job: report the first failure by its rank",
+        "report, core: forward all of a reporter in one base; one median",
+        "node/job: process what a rank says",
+        "docs: pass over what needs GPUs",
+        "tests: re-run what failed",
+        "cli jobs: feed NO_PROXY to sessions",
+        'Revert "job: report the first failure by its rank"',
+    ])
+    def test_orders_pass(self, subject):
+        assert check_history.mistake(subject) is None
+
+    @pytest.mark.parametrize("subject, words", [
+        ("Report the first failure", "area"),
+        ("job report the first failure", "area"),
+        ("Job: report the first failure", "area"),
+        ("job: Report the first failure", "small letters"),
+        ("job: --since takes a day, too", "small letters"),
+        ("job: reported the first failure", "order"),
+        ("job: reports the first failure", "order"),
+        ("job: reporting of failures", "order"),
+        ("job: the first failure by its rank", "order"),
+        ("job: who used what", "order"),
+        ("job: report the first failure.", "full stop"),
+        ("job: report " + "x" * 100, "112 characters"),
+        ("fixup! job: report", "area"),
+    ])
+    def test_other_forms_are_told(self, subject, words):
+        assert words in check_history.mistake(subject)
+
+    def git(self, *words, at=check_history.SINCE + 1):
+        subprocess.run(["git", "-C", self.root, "-c", "user.name=t", "-c", "user.email=t@t", *words], check=True, capture_output=True,
+                       env={**os.environ, "GIT_COMMITTER_DATE": f"{at} +0000", "GIT_AUTHOR_DATE": f"{at} +0000"})
+
+    def commit(self, subject, **more):
+        self.git("commit", "-q", "--allow-empty", "-m", subject, **more)
+
+    def test_commits_since_the_rule_are_looked_at_and_no_merges(self):
+        assert check_history.problems(self.root) is None  # no git here, as in a source archive
+        self.git("init", "-q", "-b", "main")
+        assert check_history.problems(self.root) is None  # no commit
+        self.commit("What came before", at=check_history.SINCE)
+        self.git("switch", "-q", "-c", "other")
+        self.commit("job: report failures")
+        self.git("switch", "-q", "main")
+        self.commit("docs: say less")
+        self.git("merge", "-q", "--no-ff", "-m", "Merge the other", "other")
+        assert check_history.problems(self.root) == []
+        self.commit("Say more")
+        self.assert_one(check_history.problems(self.root), "Say more", "area")
+        assert check_history.problems(self.root / "src") is None  # a folder of somebody's own repository
+        shallow = self.root / "shallow"
+        self.git("clone", "-q", "--depth", "1", f"file://{self.root}", str(shallow))
+        self.assert_one(check_history.problems(shallow), "Say more")
+
+
+class TestNames(Tree):
+    def problems(self, one, other, deep=False):
+        self.write("src/low/CMakeLists.txt", "dockdist_layer(low)\n")
+        for path, inside in (("src/low/a.cpp", one), ("src/low/deep/b.cpp" if deep else "src/low/b.cpp", other)):
+            self.write(path, f"// A.\nnamespace dockdist {{\nnamespace {{\n\n{inside}\n\n}} // namespace\n}} // namespace dockdist\n")
+        return list(check_names.problems(self.root))
+
+    @pytest.mark.parametrize("one, other", [
+        ("constexpr int most = 3;", "constexpr std::size_t most{4}; // of these"),
+        ("const std::map<int, std::string> names = {\n    {1, \"x\"},\n};", "std::string names;"),
+        ("struct Row {\n    int a;\n};", "class Row final : public Base {};"),
+        ("enum class State { on, off };", "using State = wire::State;"),
+        ("using Kind = wire::One::Kind;", "using Kind = wire::Other::Kind;"),
+        ("std::string host_row(const Host& host) {\n    return host.name;\n}", "std::string host_row(const Host& other) { return {}; }"),
+        ("void say(std::string_view text) {}", "int say(const std::string& line) {\n    return 1;\n}"),
+        ("std::map<A, B> pairs(int a, std::map<A, B> more) {}", "[[nodiscard]] auto pairs(int, const std::map<A, B>&) -> std::map<A, B> {}"),
+        ("template <typename T>\nvoid each(T from) {}", "template <typename T> void each(T to) {}"),
+        ("int most() {\n    return 3;\n}", "constexpr auto most = [](int) {};"),
+        ("Task<int> ask(Engine& engine);\nTask<int> ask(Engine& engine) {}", "Task<int> ask(Engine& other) noexcept {}"),
+        ("int most = 1;", 'const char* const most = R"(namespace {\n" { )";'),
+    ])
+    def test_a_name_that_two_unnamed_namespaces_of_a_library_have(self, one, other):
+        self.assert_one(self.problems(one, other, deep=True), "deep/b.cpp:", "src/low/a.cpp, too")
+
+    @pytest.mark.parametrize("one, other", [
+        ("int most = 3;", "int least = most_of({.most = 4});"),
+        ("namespace fs = std::filesystem;\nusing State = Row::State;", "namespace fs = std::filesystem;\nusing State = Row::State;"),
+        ("Json to_json(const Plan& plan) {}", "Json to_json(const Image& image) {}"),
+        ("Json to_json(const Plan& plan) {}", "Json to_json(const Plan& plan, int more) {}"),
+        ("void one() {\n    int most = 1;\n    if (most > 0) {\n    }\n}", "// int one = 2;\n#define one 2\nint most = 1;"),
+        ("int most = 1;\n} // namespace\nvoid one() {}\nnamespace {", "void one() {}"),
+        ("namespace a {\nint most = 1;\n}", "namespace b {\nint most = 1;\n}"),
+        ("using namespace wire;\nusing wire::Kind;", "using wire::Kind;\nstruct Kinds;"),
+        ("bool operator<(A, A) {}", "bool operator<(B, B) {}"),
+    ])
+    def test_overloads_equal_aliases_and_what_stands_elsewhere_pass(self, one, other):
+        assert self.problems(one, other) == []
+
+    def test_libraries_do_not_meet(self):
+        self.write("src/high/CMakeLists.txt", "dockdist_layer(high)\n")
+        self.write("src/high/a.cpp", "namespace {\nint most = 1;\n}\n")
+        self.write("src/low/CMakeLists.txt", "dockdist_layer(low)\n")
+        self.write("src/low/a.cpp", "namespace {\nint most = 1;\n}\n")
+        assert list(check_names.problems(self.root)) == []
 
 
 class TestLayers(Tree):
@@ -201,6 +306,18 @@ class TestSource(Tree):
         self.write("src/low/a.cpp", 'config.user = "0:0";\n')
         self.assert_one(self.problems(), "low/a.cpp:1", "dockdist-init alone")
 
+    @pytest.mark.parametrize("text", ["import os\nprint(1)\n", "\ntry:\n    pass\n", "umask 077\necho\n", "run() {\n}\n", "stopped=\nrun() {\n}\n", "\n:root { a: b; }\n.x { }\n"])
+    def test_a_program_in_a_string(self, text):
+        self.write("src/low/a.cpp", f'const char* one = R"({text})";\n')
+        self.assert_one(self.problems(), "low/a.cpp:1", "dockdist_embed")
+
+    def test_text_in_a_string_and_programs_in_files(self):
+        self.write("src/low/a.cpp", 'const char* one = R"(Usage: x\n  import what is there\n)";\nconst char* two = R"({"a":1})";\n')
+        self.write("src/low/a.py", "import os\nprint(f'{os}')\n")
+        assert self.problems() == []
+        self.write("src/low/a.py", "if (a := 1):\n    pass\n")
+        self.assert_one(self.problems(), "low/a.py:1", "Python 3.6")
+
     def test_two_types_of_one_name(self):
         text = "// A.\n#pragma once\nnamespace dockdist {\n\nclass Stream;\n%s Stream {\n"
         self.write("src/low/a.hpp", text % "class")
@@ -235,6 +352,12 @@ class TestAssertions(Tree):
 class TestShell(Tree):
     def test_a_script_that_does_not_parse(self):
         self.write("scripts/run", "#!/usr/bin/env bash\nif true; then\n")
+        assert check_shell.problems(self.root)
+
+    def test_scripts_of_the_source_are_for_any_sh(self):
+        self.write("tests/a.sh", "diff <(echo a) b\n")
+        assert check_shell.problems(self.root) == []
+        self.write("src/low/a.sh", "diff <(echo a) b\n")
         assert check_shell.problems(self.root)
 
     def test_a_script_that_parses(self):

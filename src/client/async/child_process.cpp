@@ -175,13 +175,7 @@ std::string ChildProcess::complaints() const {
 }
 
 std::string ChildProcess::complaint() const {
-    std::string last;
-    for (const auto& line : split(complaints(), '\n')) {
-        if (line.find_first_not_of(" \r\t") != std::string::npos) {
-            last = line.substr(0, line.find_last_not_of(" \r\t") + 1);
-        }
-    }
-    return last;
+    return last_line(complaints());
 }
 
 namespace {

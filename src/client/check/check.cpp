@@ -56,20 +56,15 @@ Task<Status> ask_engine(const ClusterSpec& spec, std::size_t host, ContainerEngi
 constexpr const char* phase_name = "check";
 
 // What a part of the check tells of its own phase, as this one's.
-class OnePhase : public Reporter {
+class OnePhase : public ForwardingReporter {
 public:
-    explicit OnePhase(Reporter& reporter) : reporter_(reporter) {}
+    using ForwardingReporter::ForwardingReporter;
     void on(const Event& event) override {
         Event ours = event;
         ours.phase = phase_name;
-        reporter_.on(ours);
+        next().on(ours);
     }
-    void error(const Error& error) override { reporter_.error(error); }
-    bool folds() const override { return reporter_.folds(); }
     void finish() override {}
-
-private:
-    Reporter& reporter_;
 };
 
 // One check's work: what was chosen, what was found, and the rows that follow.

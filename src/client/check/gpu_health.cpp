@@ -2,6 +2,7 @@
 
 #include "shared/core/number.hpp"
 #include "shared/core/text.hpp"
+#include "shared/core/trimmed.hpp"
 #include "shared/gpu/kfd.hpp"
 #include "shared/gpu/smi.hpp"
 
@@ -20,11 +21,6 @@ constexpr const char* question_remaps = "gpu-remaps";
 constexpr const char* question_processes = "gpu-processes";
 constexpr double idle_mib = 1024; // what the driver itself may hold of a GPU's memory
 
-std::string trimmed(const std::string& text) {
-    const auto first = text.find_first_not_of(" \t\r");
-    return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
-
 // Lines of so many fields; what is of another shape (a message, a field that the driver does not know) is
 // none.
 std::vector<Fields> lines_of(const CheckedNode& node, const char* question, std::size_t fields) {
@@ -36,7 +32,8 @@ std::vector<Fields> lines_of(const CheckedNode& node, const char* question, std:
     for (const auto& line : split(found->second->output, '\n')) {
         auto words = split(line, ',');
         if (words.size() >= fields) {
-            std::ranges::transform(words, words.begin(), trimmed);
+            std::ranges::transform(words, words.begin(),
+                                   [](const std::string& word) { return std::string(trimmed(word)); });
             lines.push_back(std::move(words));
         }
     }

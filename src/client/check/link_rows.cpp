@@ -1,6 +1,7 @@
 #include "client/check/link_rows.hpp"
 
 #include "client/check/partners.hpp"
+#include "shared/core/median.hpp"
 #include "shared/core/text.hpp"
 #include "shared/measurement/slow_link.hpp"
 
@@ -108,11 +109,6 @@ struct Failures {
     }
 };
 
-double median(std::vector<double> values) {
-    std::ranges::sort(values);
-    return values[values.size() / 2];
-}
-
 std::string microseconds(double us) {
     return us < 1000 ? fmt::format("{:.0f} µs", us) : fmt::format("{:.1f} ms", us / 1000);
 }
@@ -171,7 +167,7 @@ double of_node(std::size_t node, bool sends, const std::vector<PathBandwidth>& p
             measurements.push_back(one.bytes_per_second);
         }
     }
-    return measurements.empty() ? 0 : median(measurements);
+    return median(measurements);
 }
 
 State state_beside(double measurement, double usual) {

@@ -12,21 +12,14 @@
 #include <map>
 
 namespace dockdist {
+
+// Behind python_question's own program: torch/version.py tells for which CUDA it was built, without an import
+// of seconds.
+extern const char* const cuda_of_torch_py;
+
 namespace {
 
 using State = CheckRow::State;
-
-// torch/version.py tells for which CUDA it was built, without an import of seconds.
-constexpr const char* cuda_of_torch = R"(
-try:
-    import os, re
-    torch = find_spec("torch")
-    with open(os.path.join(os.path.dirname(torch.origin), "version.py")) as file:
-        found = re.search(r"^cuda\b[^=\n]*=\s*'([^']+)'", file.read(), re.M)
-    print("cuda", found.group(1))
-except Exception:
-    pass
-)";
 
 // Packages of NVIDIA's own, one for each major version of CUDA.
 constexpr const char* nccl_packages[] = {"nvidia-nccl-cu13", "nvidia-nccl-cu12", "nvidia-nccl-cu11"};
@@ -79,7 +72,7 @@ std::string titled(const Tool& tool, const std::string& version) {
 std::vector<wire::Question> version_questions() {
     std::vector<std::string> modules{"torch", "deepspeed", "accelerate", "horovod"};
     modules.insert(modules.end(), std::begin(nccl_packages), std::end(nccl_packages));
-    return {python_question(std::move(modules), cuda_of_torch),
+    return {python_question(std::move(modules), cuda_of_torch_py),
             {.name = "mpirun", .argv = {"mpirun", "--version"}},
             {.name = openssh, .argv = {std::string(layout::toolkit) + "/libexec/ssh", "-V"}}};
 }

@@ -44,25 +44,19 @@ struct GlobalOptions {
 
 // Passes warnings and errors on, and keeps the progress of reads to itself: what `status` prints is its
 // table. Whom it waits for is told where that lasts.
-class QuietReporter : public Reporter {
+class QuietReporter : public ForwardingReporter {
 public:
-    explicit QuietReporter(Reporter& reporter) : reporter_(reporter) {}
+    using ForwardingReporter::ForwardingReporter;
     void on(const Event& event) override {
         using enum Event::Kind;
         if (event.kind == warning || event.kind == note || event.kind == asked || event.kind == answered) {
-            reporter_.on(event);
+            next().on(event);
         } else if (event.kind == step_started) {
-            reporter_.on({.kind = asked, .subject = event.subject});
+            next().on({.kind = asked, .subject = event.subject});
         } else if (event.kind == step_finished || event.kind == step_failed) {
-            reporter_.on({.kind = answered, .subject = event.subject});
+            next().on({.kind = answered, .subject = event.subject});
         }
     }
-    void error(const Error& error) override { reporter_.error(error); }
-    bool folds() const override { return reporter_.folds(); }
-    void finish() override { reporter_.finish(); }
-
-private:
-    Reporter& reporter_;
 };
 
 // For what asks again and again, or on the side, and tells of it in its own way.

@@ -8,9 +8,9 @@
 
 namespace dockdist {
 
-class SlowestStep : public Reporter {
+class SlowestStep : public ForwardingReporter {
 public:
-    explicit SlowestStep(Reporter& next) : next_(next) {}
+    using ForwardingReporter::ForwardingReporter;
 
     void on(const Event& event) override {
         const bool ended = event.kind == Event::Kind::step_finished || event.kind == Event::Kind::step_failed;
@@ -18,17 +18,13 @@ public:
             subject_ = event.subject;
             elapsed_ = event.elapsed;
         }
-        next_.on(event);
+        next().on(event);
     }
-    void error(const Error& error) override { next_.error(error); }
-    void tick() override { next_.tick(); }
-    void finish() override { next_.finish(); }
 
     const std::string& subject() const { return subject_; } // empty: none has ended
     std::chrono::milliseconds elapsed() const { return elapsed_; }
 
 private:
-    Reporter& next_;
     std::string subject_{};
     std::chrono::milliseconds elapsed_{0};
 };

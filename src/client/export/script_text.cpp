@@ -4,25 +4,6 @@
 
 namespace dockdist {
 
-// TERM may come at any moment, before the command has begun too. A trap ends `wait` early; what it has waited
-// for is there until it has been waited for.
-const char* const run_function = R"(stopped=
-run() {
-    child=
-    trap 'stopped=1; kill "$child" 2>/dev/null' TERM
-    "$@" 3>&- &
-    child=$!
-    [ -z "$stopped" ] || kill "$child"
-    wait "$child"
-    code=$?
-    while kill -0 "$child" 2>/dev/null; do
-        wait "$child"
-        code=$?
-    done
-    return "$code"
-}
-)";
-
 // What is told to end before it hears TERM finds a file that says so.
 std::string rank_loop(bool leads, std::chrono::seconds grace) {
     std::string text = R"(mkfifo "$job_folder/ended" || exit 1

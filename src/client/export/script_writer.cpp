@@ -374,7 +374,7 @@ Result<NodeScript> ScriptWriter::write() {
                     : by_groups([&](std::size_t first, std::size_t end) { return command(first, end); });
         body = env + files + start;
         if (has_folder_) {
-            body = std::string(run_function) + body;
+            body = std::string(run_function_sh) + body;
         }
     }
     if (!refusal_.empty()) {

@@ -2,6 +2,7 @@
 
 #include "shared/core/ascii.hpp"
 #include "shared/core/text.hpp"
+#include "shared/core/trimmed.hpp"
 #include "shared/keys/ssh_key.hpp"
 
 #include <fmt/format.h>
@@ -72,12 +73,6 @@ std::vector<std::string> lines_of(std::string_view text) {
         lines.pop_back();
     }
     return lines;
-}
-
-std::string trimmed(std::string_view line) {
-    const auto begin = line.find_first_not_of(" \t");
-    const auto end = line.find_last_not_of(" \t\r");
-    return begin == std::string_view::npos ? "" : std::string(line.substr(begin, end - begin + 1));
 }
 
 std::string include_line(const std::string& pattern) {
@@ -183,7 +178,7 @@ std::vector<std::string> entry_names(std::string_view text) {
     std::vector<std::string> names;
     for (const auto& line : lines_of(text)) {
         if (line.starts_with(host_word)) {
-            names.push_back(trimmed(std::string_view(line).substr(host_word.size())));
+            names.emplace_back(trimmed(std::string_view(line).substr(host_word.size())));
         }
     }
     return names;

@@ -61,4 +61,22 @@ public:
     virtual void finish() = 0;
 };
 
+// Passes everything on to another one, which outlives it: the base of all that change some of it on the way.
+class ForwardingReporter : public Reporter {
+public:
+    explicit ForwardingReporter(Reporter& next) : next_(next) {}
+    void on(const Event& event) override { next_.on(event); }
+    void error(const Error& error) override { next_.error(error); }
+    bool folds() const override { return next_.folds(); }
+    bool moves() const override { return next_.moves(); }
+    void tick() override { next_.tick(); }
+    void finish() override { next_.finish(); }
+
+protected:
+    Reporter& next() { return next_; }
+
+private:
+    Reporter& next_;
+};
+
 } // namespace dockdist

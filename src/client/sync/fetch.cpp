@@ -19,7 +19,7 @@ namespace {
 
 using wire::SyncMessage;
 using wire::TreeEntry;
-using Kind = SyncMessage::Kind;
+using Kind = wire::SyncMessage::Kind;
 
 constexpr std::chrono::milliseconds fetch_progress_interval{100};
 

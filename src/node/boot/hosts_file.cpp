@@ -14,23 +14,6 @@ namespace {
 constexpr std::string_view begin_mark = "# dockdist: the cluster's nodes";
 constexpr std::string_view end_mark = "# dockdist: end";
 
-std::vector<std::string> words_of(std::string_view line) {
-    std::vector<std::string> words;
-    std::string word;
-    for (const char c : line) {
-        if (c != ' ' && c != '\t' && c != '\r') {
-            word += c;
-        } else if (!word.empty()) {
-            words.push_back(std::move(word));
-            word.clear();
-        }
-    }
-    if (!word.empty()) {
-        words.push_back(std::move(word));
-    }
-    return words;
-}
-
 bool is_local_name(std::string_view name) {
     return name == "localhost" || name.starts_with("localhost.") || name == "ip6-localhost" ||
            name == "ip6-loopback";
@@ -68,31 +51,31 @@ std::string mend_hosts(std::string_view hosts, const wire::NodeRecord& self, con
         }
         if (in_block) {
             // What an earlier join took from a loopback line is still this node's.
-            const auto words = words_of(line);
+            const auto words = split_blanks(line);
             if (words.size() > 2 && words[1] == self.node) {
                 own_aliases.insert(words.begin() + 2, words.end());
             }
         } else {
-            auto words = words_of(std::string_view(line).substr(0, line.find('#')));
+            auto words = split_blanks(std::string_view(line).substr(0, line.find('#')));
             const bool loopback = words.size() > 1 && is_loopback(words.front());
             // Debian's 127.0.1.1 is the line for the machine's own name, whatever that is.
             const bool own_line = loopback && words.front() == "127.0.1.1";
-            const auto is_own = [&](const std::string& name) {
+            const auto is_own = [&](std::string_view name) {
                 return is_own_name(name, self) || (own_line && !is_local_name(name));
             };
-            const auto is_taken = [&](const std::string& name) {
-                return is_own(name) || node_names.contains(name);
+            const auto is_taken = [&](std::string_view name) {
+                return is_own(name) || node_names.contains(std::string(name));
             };
             if (loopback && std::any_of(words.begin() + 1, words.end(), is_taken)) {
                 for (std::size_t i = 1; i < words.size(); ++i) {
                     if (is_own(words[i]) && is_plain_name(words[i])) {
-                        own_aliases.insert(words[i]);
+                        own_aliases.emplace(words[i]);
                     }
                 }
                 words.erase(std::remove_if(words.begin() + 1, words.end(), is_taken), words.end());
                 if (words.size() > 1) {
                     for (std::size_t i = 0; i < words.size(); ++i) {
-                        rest += (i == 0 ? "" : i == 1 ? "\t" : " ") + words[i];
+                        rest.append(i == 0 ? "" : i == 1 ? "\t" : " ").append(words[i]);
                     }
                     rest += "\n";
                 }

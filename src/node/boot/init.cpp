@@ -36,7 +36,6 @@ using nlohmann::json;
 constexpr std::int64_t supervisors_grace_ms = 5000; // for 3 s that jobs have, and a word to other nodes
 constexpr std::int64_t stop_grace_ms = 4000;        // engines KILL 10 s after their TERM
 constexpr std::int64_t question_limit_ms = 1000;    // who asks is dockdist-init itself, and asks at once
-constexpr int most_signals = 64;                    // that are heard in one go
 constexpr std::size_t most_questions = 64;          // that are waited for at a time; the oldest goes
 
 void log_line(const std::string& line) {

@@ -19,15 +19,6 @@ Environment container_environment() {
     return environment;
 }
 
-std::string current_folder() {
-    std::string path(4096, '\0');
-    if (::getcwd(path.data(), path.size()) == nullptr) {
-        return "/";
-    }
-    path.resize(path.find('\0'));
-    return path;
-}
-
 void make_sticky_folder(const std::string& path, const UserMounts& mounts) {
     if (!mounts.hold(path) && ::mkdir(path.c_str(), 0700) == 0) {
         (void)::chmod(path.c_str(), 01777);

@@ -22,7 +22,7 @@ namespace {
 
 constexpr int facts_limit_ms = 16000; // below the client's own
 constexpr int program_limit_ms = 12000;
-constexpr std::size_t longest_output = 64U << 10U;
+constexpr std::size_t longest_fact = 64U << 10U;
 
 // In a child: becomes who runs jobs; the environment that one has. A user's own packages and names count, and
 // root runs nothing of theirs.
@@ -61,7 +61,7 @@ wire::ProgramOutput run_program(const std::vector<std::string>& argv) {
     words.front() = program.name;
     auto done =
         run_helper({.program = program, .argv = words, .environment = *environment}, program_limit_ms);
-    done.output.resize(std::min(done.output.size(), longest_output));
+    done.output.resize(std::min(done.output.size(), longest_fact));
     return {.code = done.code, .output = std::move(done.output)};
 }
 

@@ -4,6 +4,7 @@
 #include "node/check/link_socket.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/side_by_side.hpp"
+#include "shared/core/median.hpp"
 #include "shared/core/text.hpp"
 #include "shared/wire/partial.hpp"
 
@@ -51,8 +52,7 @@ double small_round_trips(int fd, int& cause) {
         times.push_back(static_cast<double>(monotonic_us() - begin));
     }
     times.erase(times.begin()); // it waited for the peer's process
-    std::ranges::sort(times);
-    return cause == 0 ? times[times.size() / 2] : 0;
+    return cause == 0 ? median(times) : 0;
 }
 
 LinkMeeting meet(const LinkPeer& peer, const std::string& token) {

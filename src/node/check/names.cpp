@@ -11,21 +11,15 @@
 #include <map>
 #include <unistd.h>
 
+// Lines as `getent ahosts` prints them, for every name, each after its own "= NAME".
+namespace dockdist {
+extern const char* const resolve_names_py;
+}
+
 namespace dockdist::node {
 namespace {
 
 constexpr int python_limit_ms = 10000; // for all names: a resolver may ask a DNS server that is not there
-
-// Lines as `getent ahosts` prints them, for every name, each after its own "= NAME".
-constexpr const char* python_resolver = R"(import socket, sys
-for name in sys.argv[1:]:
-    print("=", name)
-    try:
-        for found in socket.getaddrinfo(name, None, type=socket.SOCK_STREAM):
-            print(found[4][0])
-    except OSError:
-        pass
-)";
 
 using NameAddresses = std::map<std::string, std::vector<std::string>>;
 
@@ -40,7 +34,7 @@ NameAddresses by_getent(const Program& getent, const std::vector<std::string>& n
 
 NameAddresses by_python(const Program& python, const std::vector<std::string>& names,
                         const Environment& environment) {
-    std::vector<std::string> argv{python.name, "-c", python_resolver};
+    std::vector<std::string> argv{python.name, "-c", resolve_names_py};
     argv.insert(argv.end(), names.begin(), names.end());
     const auto done =
         run_helper({.program = python, .argv = argv, .environment = environment}, python_limit_ms);

@@ -13,8 +13,6 @@
 namespace dockdist::node {
 namespace {
 
-constexpr int nvidia_smi_limit_ms = 5000; // it hangs when a GPU has fallen off its bus
-
 Error unanswered(const Finished& answer) {
     Error error{.kind = ErrorKind::node,
                 .message = "nvidia-smi does not answer within " + std::to_string(nvidia_smi_limit_ms / 1000) +

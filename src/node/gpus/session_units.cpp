@@ -52,7 +52,7 @@ std::string waiting_text(const wire::GpuTurn& turn) {
     return text + "; place " + std::to_string(turn.place) + " in line (Ctrl-C gives up)";
 }
 
-void say(const std::string& line) {
+void tell_waiting(const std::string& line) {
     (void)write_all(STDERR_FILENO, "dockdist: " + line + "\n");
 }
 
@@ -94,7 +94,7 @@ private:
         }
         if (const auto text = waiting_text(turn); text != said_) {
             said_ = text;
-            say(text);
+            tell_waiting(text);
         }
     }
 

@@ -43,7 +43,7 @@ std::vector<std::string> read_argv(pid_t pid) {
     return text.empty() ? std::vector<std::string>() : split(text, '\0');
 }
 
-void say(const std::string& line) {
+void tell_dump(const std::string& line) {
     (void)write_all(STDOUT_FILENO, "dockdist: " + line + "\n");
 }
 
@@ -56,21 +56,11 @@ void quote(const std::string& output) {
             continue;
         }
         if (++count > most_lines) {
-            say("    …");
+            tell_dump("    …");
             return;
         }
-        say("    " + printable(line));
+        tell_dump("    " + printable(line));
     }
-}
-
-std::string last_line(const std::string& output) {
-    std::string last;
-    for (auto& line : split(output, '\n')) {
-        if (!line.empty()) {
-            last = std::move(line);
-        }
-    }
-    return printable(last);
 }
 
 std::string shown(const std::vector<std::string>& argv) {
@@ -110,13 +100,13 @@ bool use_tool(const std::string& name, const std::vector<std::string>& arguments
     const bool denied = done.output.find("not permitted") != std::string::npos ||
                         done.output.find("ermission denied") != std::string::npos;
     if (done.code == 0 && !denied) {
-        say(name + ":");
+        tell_dump(name + ":");
         const auto threads = done.output.find("\nThread "); // before it, what was said already: the command
         quote(threads == std::string::npos ? done.output : done.output.substr(threads));
         return true;
     }
-    say(name + (done.code == -1 ? " took too long" : " failed: " + last_line(done.output)) +
-        (denied ? "; `cap_add: [SYS_PTRACE]` under `container:` lets it read other processes" : ""));
+    tell_dump(name + (done.code == -1 ? " took too long" : " failed: " + printable(last_line(done.output))) +
+              (denied ? "; `cap_add: [SYS_PTRACE]` under `container:` lets it read other processes" : ""));
     return false;
 }
 
@@ -156,10 +146,10 @@ void dump_stacks(pid_t root, std::int64_t silent_ms, const Environment& tools, b
     ::poll(&nothing, 1, static_cast<int>(cpu_sample_ms));
     const auto now = read_process_stat(chosen.pid);
     if (!before || !now) {
-        return say(silence + "; its process is just ending");
+        return tell_dump(silence + "; its process is just ending");
     }
-    say(silence + "; process " + std::to_string(chosen.pid) + " (" + shown(chosen.argv) + ") " +
-        state_words(*now, before->cpu_ticks, chosen.pid));
+    tell_dump(silence + "; process " + std::to_string(chosen.pid) + " (" + shown(chosen.argv) + ") " +
+              state_words(*now, before->cpu_ticks, chosen.pid));
     const auto pid = std::to_string(chosen.pid);
     std::vector<std::string> dump{"dump", "--pid", pid};
     if (now->state == 'T') { // py-spy waits in vain for it to stop
@@ -175,7 +165,8 @@ void dump_stacks(pid_t root, std::int64_t silent_ms, const Environment& tools, b
     const bool has_one = !find_program("gdb", tools).path.empty() ||
                          (is_python(chosen.argv) && !find_program("py-spy", tools).path.empty());
     if (!has_one && advises) {
-        say(is_python(chosen.argv)
+        tell_dump(
+            is_python(chosen.argv)
                 ? "its stacks would be shown here if py-spy (`pip install py-spy`) or gdb were in the image"
                 : "its stacks would be shown here if gdb were in the image");
     }

@@ -21,7 +21,6 @@ constexpr std::int64_t engine_stop_grace_ms = 3000;
 constexpr std::size_t most_failures = 1024;   // of an attempt
 constexpr std::size_t most_explained = 8;     // in full: people look at the first
 constexpr std::size_t longest_problem = 4096; // the kernel writes it whole
-constexpr int most_signals = 64;              // that are heard in one go
 
 } // namespace
 

@@ -17,12 +17,12 @@
 namespace dockdist::node {
 namespace {
 
-constexpr std::size_t longest_client_line = 16 << 20;
+constexpr std::size_t longest_order = 16 << 20;
 
 int carry() {
     std::signal(SIGPIPE, SIG_IGN);
     take_all_descriptors();
-    RelayInput input(read_from(STDIN_FILENO), longest_client_line);
+    RelayInput input(read_from(STDIN_FILENO), longest_order);
     const auto line = input.line();
     auto opening =
         line ? wire::parse_relay_opening(*line) : Result<wire::RelayOpening>(Error{.message = "no opening"});

@@ -32,7 +32,7 @@ Error idle(const char* what, std::int64_t limit_ms) {
 }
 
 // False when it is not ready in time.
-bool wait_for(int fd, short events, std::int64_t limit_ms) {
+bool is_ready(int fd, short events, std::int64_t limit_ms) {
     const auto end = monotonic_ms() + limit_ms;
     pollfd wait{.fd = fd, .events = events, .revents = 0};
     while (true) {
@@ -52,7 +52,7 @@ Result<std::size_t> receive(int fd, std::span<char> into, std::int64_t limit_ms)
         if (count >= 0) {
             return static_cast<std::size_t>(count);
         }
-        if (errno == EAGAIN && !wait_for(fd, POLLIN, limit_ms)) {
+        if (errno == EAGAIN && !is_ready(fd, POLLIN, limit_ms)) {
             return idle("nothing came", limit_ms);
         }
         if (errno != EAGAIN && errno != EINTR) {
@@ -66,7 +66,7 @@ Status send_all(int fd, std::string_view bytes, std::int64_t idle_ms) {
         const auto count = ::send(fd, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
         if (count >= 0) {
             bytes.remove_prefix(static_cast<std::size_t>(count));
-        } else if (errno == EAGAIN && !wait_for(fd, POLLOUT, idle_ms)) {
+        } else if (errno == EAGAIN && !is_ready(fd, POLLOUT, idle_ms)) {
             return idle("nothing was taken", idle_ms);
         } else if (errno != EAGAIN && errno != EINTR) {
             return system_error("cannot send", errno);
@@ -109,7 +109,7 @@ Result<Fd> connect_to(const std::string& upstream) {
         }
         int failure = 0;
         socklen_t size = sizeof failure;
-        if (wait_for(fd.get(), POLLOUT, connect_limit_ms) &&
+        if (is_ready(fd.get(), POLLOUT, connect_limit_ms) &&
             ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &failure, &size) == 0 && failure == 0) {
             keep_alive(fd.get());
             return fd;

@@ -13,8 +13,9 @@ namespace {
 constexpr std::size_t longest_smi_line = 4096;
 constexpr std::int64_t listing_limit_ms = 5000;
 constexpr std::int64_t longest_restart_pause_ms = 60000;
-constexpr std::int64_t least_patience_ms = 5000; // without persistence mode a driver takes seconds to answer
-constexpr std::int64_t least_fresh_ms = 2000;    // a round over all GPUs of a busy driver takes a while
+constexpr std::int64_t least_stream_patience_ms =
+    5000;                                     // without persistence mode a driver takes seconds to answer
+constexpr std::int64_t least_fresh_ms = 2000; // a round over all GPUs of a busy driver takes a while
 
 Result<Helper> marked_helper(std::vector<std::string> argv) {
     auto helper = believed_helper(std::move(argv));
@@ -158,7 +159,7 @@ void GpuStream::tell(wire::SampleFacts& facts) {
     facts.driver = driver_;
     facts.asking_gpus = asking_;
     facts.gpu_problem = problem_;
-    const auto patience = std::max<std::int64_t>(least_patience_ms, 3LL * interval_ms_);
+    const auto patience = std::max<std::int64_t>(least_stream_patience_ms, 3LL * interval_ms_);
     auto heard_at_ms = started_at_ms_;
     for (const auto& [index, known] : known_) {
         heard_at_ms = std::max(heard_at_ms, known.told_at_ms);

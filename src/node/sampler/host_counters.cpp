@@ -16,20 +16,6 @@ namespace {
 
 constexpr std::uint64_t sector = 512; // of /proc/diskstats, whatever the disk's own is
 
-std::vector<std::string_view> words_of(std::string_view line) {
-    std::vector<std::string_view> words;
-    while (true) {
-        const auto begin = line.find_first_not_of(" \t");
-        if (begin == std::string_view::npos) {
-            return words;
-        }
-        line.remove_prefix(begin);
-        const auto end = std::min(line.find_first_of(" \t"), line.size());
-        words.push_back(line.substr(0, end));
-        line.remove_prefix(end);
-    }
-}
-
 std::optional<std::uint64_t> count_in(const std::string& path) {
     const auto text = read_file_or_empty(path);
     return whole_number<std::uint64_t>(std::string_view(text).substr(0, text.find('\n')));
@@ -146,7 +132,7 @@ bool is_of_system(std::string_view path) {
 } // namespace
 
 std::optional<std::int64_t> parse_busy_ticks(std::string_view proc_stat) {
-    const auto words = words_of(proc_stat.substr(0, proc_stat.find('\n')));
+    const auto words = split_blanks(proc_stat.substr(0, proc_stat.find('\n')));
     if (words.size() < 6 || words[0] != "cpu") {
         return std::nullopt;
     }
@@ -162,7 +148,7 @@ std::optional<std::int64_t> parse_busy_ticks(std::string_view proc_stat) {
 std::optional<MemoryCount> parse_meminfo(std::string_view meminfo) {
     MemoryCount count;
     for (const auto& line : split(meminfo, '\n')) {
-        const auto words = words_of(line);
+        const auto words = split_blanks(line);
         const auto kib = words.size() > 1 ? whole_number<std::uint64_t>(words[1]) : std::nullopt;
         if (kib && *kib < (UINT64_MAX >> 11U)) {
             count.total = words[0] == "MemTotal:" ? *kib * 1024 : count.total;
@@ -175,7 +161,8 @@ std::optional<MemoryCount> parse_meminfo(std::string_view meminfo) {
 std::map<std::string, DiskCount> parse_diskstats(std::string_view diskstats) {
     std::map<std::string, DiskCount> counts;
     for (const auto& line : split(diskstats, '\n')) {
-        const auto words = words_of(line); // major minor name reads merged SECTORS ms writes merged SECTORS …
+        const auto words =
+            split_blanks(line); // major minor name reads merged SECTORS ms writes merged SECTORS …
         const auto read = words.size() > 9 ? whole_number<std::uint64_t>(words[5]) : std::nullopt;
         const auto written = read ? whole_number<std::uint64_t>(words[9]) : std::nullopt;
         if (written) {
@@ -192,8 +179,8 @@ std::map<std::string, wire::TrafficCount> parse_net_dev(std::string_view net_dev
         if (colon == std::string::npos) {
             continue;
         }
-        const auto names = words_of(std::string_view(line).substr(0, colon));
-        const auto words = words_of(std::string_view(line).substr(colon + 1));
+        const auto names = split_blanks(std::string_view(line).substr(0, colon));
+        const auto words = split_blanks(std::string_view(line).substr(colon + 1));
         if (names.size() == 1 && words.size() > 8) {
             counts[std::string(names[0])] = {.received = whole_number<std::uint64_t>(words[0]),
                                              .sent = whole_number<std::uint64_t>(words[8])};
@@ -207,7 +194,7 @@ std::vector<std::string> watched_mounts(std::string_view mountinfo) {
     std::set<std::string> devices;
     for (const auto& line : split(mountinfo, '\n')) {
         // 36 35 98:0 /root /mount/point rw,noatime master:1 - ext3 /dev/root rw,errors=continue
-        const auto words = words_of(line);
+        const auto words = split_blanks(line);
         const auto dash = std::ranges::find(words, "-");
         if (words.size() < 9 || dash == words.end() || std::next(dash) == words.end()) {
             continue;

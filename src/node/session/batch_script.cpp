@@ -12,7 +12,7 @@ namespace dockdist::node {
 namespace {
 
 constexpr std::string_view mark_of_line = "#SBATCH";
-constexpr std::size_t longest_head = 65536;
+constexpr std::size_t longest_script_head = 65536;
 constexpr std::array<std::string_view, 6> shells_of_scripts{"sh", "bash", "dash", "zsh", "ksh", "ash"};
 
 bool is_blank(char c) {
@@ -93,7 +93,7 @@ std::vector<BatchLine> batch_lines(std::string_view script) {
 
 std::string head_of_script(const std::string& path) {
     const auto file = open_regular(path);
-    std::string head(longest_head, '\0');
+    std::string head(longest_script_head, '\0');
     std::size_t size = 0;
     while (file && size < head.size()) {
         const auto count = ::read(file->get(), head.data() + size, head.size() - size);

@@ -18,11 +18,10 @@ namespace dockdist::node {
 namespace {
 
 // So much input is kept for a command that takes none, so that what the client says behind it is heard.
-constexpr std::size_t most_input = 16U << 20U;
+constexpr std::size_t most_stdin = 16U << 20U;
 constexpr std::size_t most_output = 64U << 10U;
 constexpr std::size_t most_last_output = 1U << 20U; // no kernel keeps as much of a terminal's
 constexpr char control_c = 3;
-constexpr int most_signals = 64; // that are heard in one go
 
 // Its reader may be gone, and full is what it left; and the command has it, too, and may fill it or change
 // its flags at any moment.
@@ -139,7 +138,7 @@ void ExecSession::write_input() {
     } else if (to_command_.open()) {
         loop_.want(fd, full ? POLLOUT : 0);
     }
-    if (const bool hold = input_.view().size() > most_input; hold != held_) {
+    if (const bool hold = input_.view().size() > most_stdin; hold != held_) {
         held_ = hold;
         last_heard_ms_ = loop_.now_ms();
         loop_.want(STDIN_FILENO, hold ? 0 : POLLIN);

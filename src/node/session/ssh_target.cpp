@@ -17,7 +17,7 @@ namespace dockdist::node {
 namespace {
 
 constexpr std::string_view ssh_valued_options = "BbcDEeFIiJLlmOoPpQRSWw"; // of OpenSSH's ssh
-constexpr int look_limit_ms = 5000; // a `Match exec` of the user's configuration may hang
+constexpr int ssh_limit_ms = 5000; // a `Match exec` of the user's configuration may hang
 
 std::optional<int> read_port(std::string_view text) {
     const auto port = whole_number<int>(text);
@@ -56,7 +56,7 @@ std::optional<HostAndPort> goal_of(const std::vector<std::string>& arguments, co
     auto environment = Environment::own();
     remove_loader_variables(environment);
     const auto look = run_helper({.program = {.path = paths().ssh}, .argv = argv, .environment = environment},
-                                 look_limit_ms);
+                                 ssh_limit_ms);
     return look.code == 0 ? read_ssh_goal(look.output) : std::nullopt;
 }
 

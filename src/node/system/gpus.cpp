@@ -12,11 +12,7 @@
 #include <algorithm>
 
 namespace dockdist::node {
-namespace {
-
-constexpr int nvidia_smi_limit_ms = 5000; // it hangs when a GPU has fallen off its bus
-
-}
+namespace {}
 
 int count_gpus() {
     if (const auto helper = believed_helper(smi_argv(SmiQuestion::listing))) {

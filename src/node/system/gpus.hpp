@@ -9,6 +9,8 @@
 
 namespace dockdist::node {
 
+inline constexpr int nvidia_smi_limit_ms = 5000; // it hangs when a GPU has fallen off its bus
+
 // GPUs that this container sees: what nvidia-smi lists, or without one (or when it hangs) the device files;
 // or AMD's.
 int count_gpus();

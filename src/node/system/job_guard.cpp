@@ -18,7 +18,7 @@ constexpr std::int64_t least_patience_ms = 10000, most_patience_ms = 60000;
 constexpr int looks_in_patience = 8; // by PID 1's own clock: where both were frozen, none is missed
 constexpr int most_beats = 16;       // that are heard in one go
 constexpr char beat_word = 'b', over_word = 'o';
-constexpr std::int64_t rest_grace_ms = 2000;
+constexpr std::int64_t guard_grace_ms = 2000;
 constexpr std::int64_t ending_limit_ms = 20000;
 constexpr std::int64_t stuck_pause_ms = 5000; // between attempts at what sleeps in the kernel
 constexpr std::int64_t longest_stuck_pause_ms = 300000;
@@ -225,7 +225,7 @@ void JobGuards::end_it_here(Guard& guard) {
     guard.killer = std::make_unique<ProcessKiller>(
         loop_, ProcessScope{.mark = guard.job},
         [this, &guard](const std::vector<pid_t>& left) { ended(guard, left.empty()); });
-    guard.killer->begin(rest_grace_ms);
+    guard.killer->begin(guard_grace_ms);
 }
 
 // Later: this is called from what has ended it.

@@ -267,6 +267,11 @@ std::string read_link(const std::string& path) {
     return target;
 }
 
+std::string current_folder() {
+    std::string path(4096, '\0');
+    return ::getcwd(path.data(), path.size()) != nullptr ? path.substr(0, path.find('\0')) : "/";
+}
+
 std::int64_t monotonic_ms() {
     return clock_ms(CLOCK_MONOTONIC);
 }

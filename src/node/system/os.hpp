@@ -53,6 +53,7 @@ MountedPart mounted_part(std::string_view mountinfo, std::string_view path);
 MountedPart mounted_at(std::string_view path);
 
 std::string read_link(const std::string& path);
+std::string current_folder(); // "/" where it has no path
 
 std::int64_t monotonic_ms();
 std::int64_t monotonic_us();

@@ -45,5 +45,6 @@ const std::set<pid_t>& spared_helpers();
 
 // A signalfd for `signals`, which are blocked in this process from now on.
 Result<Fd> take_signals(std::span<const int> signals);
+inline constexpr int most_signals = 64; // of these that are heard in one go
 
 } // namespace dockdist::node

@@ -19,32 +19,32 @@
 namespace dockdist::node {
 namespace {
 
-using Kind = wire::TunnelFailure::Kind;
+using Failure = wire::TunnelFailure::Kind;
 
-Kind kind_of(int number) {
+Failure kind_of(int number) {
     switch (number) {
     case ECONNREFUSED:
-        return Kind::refused;
+        return Failure::refused;
     case ETIMEDOUT:
-        return Kind::timeout;
+        return Failure::timeout;
     case EHOSTUNREACH:
     case ENETUNREACH:
     case EACCES:
     case EPERM:
-        return Kind::unreachable;
+        return Failure::unreachable;
     default:
-        return Kind::other;
+        return Failure::other;
     }
 }
 
-Kind path_kind_of(int number) {
+Failure path_kind_of(int number) {
     switch (number) {
     case ENOENT:
     case ENOTDIR:
-        return Kind::no_socket;
+        return Failure::no_socket;
     case EACCES:
     case EPERM:
-        return Kind::denied;
+        return Failure::denied;
     default:
         return kind_of(number);
     }
@@ -80,12 +80,12 @@ void Connector::connect_path() {
     sockaddr_un to{};
     to.sun_family = AF_UNIX;
     if (target_.host.size() >= sizeof to.sun_path) {
-        return fail(Kind::other, "the path is too long");
+        return fail(Failure::other, "the path is too long");
     }
     target_.host.copy(to.sun_path, sizeof to.sun_path - 1);
     socket_ = Fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!socket_.open()) {
-        return fail(Kind::other, std::strerror(errno));
+        return fail(Failure::other, std::strerror(errno));
     }
     if (::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0) {
         const int cause = errno;
@@ -93,10 +93,10 @@ void Connector::connect_path() {
             timer_ = loop_.after(full_queue_pause_ms, [this] { connect_path(); });
             return;
         }
-        return fail(cause == EAGAIN ? Kind::timeout : path_kind_of(cause), std::strerror(cause));
+        return fail(cause == EAGAIN ? Failure::timeout : path_kind_of(cause), std::strerror(cause));
     }
     if (own_peers_ && !is_our_user(socket_.get())) {
-        return fail(Kind::denied, "another user listens there");
+        return fail(Failure::denied, "another user listens there");
     }
     tell({.socket = std::move(socket_)});
 }
@@ -113,11 +113,12 @@ void Connector::resolve() {
     } else {
         auto getent = find_program("getent", Environment::own());
         if (getent.path.empty()) {
-            return fail(Kind::unknown_name, "/etc/hosts does not hold it, and the image has no getent to ask "
-                                            "others for it: write its address");
+            return fail(Failure::unknown_name,
+                        "/etc/hosts does not hold it, and the image has no getent to ask "
+                        "others for it: write its address");
         }
         if (target_.host.front() == '-') { // musl's getent knows no "--"
-            return fail(Kind::unknown_name, "it begins with a dash");
+            return fail(Failure::unknown_name, "it begins with a dash");
         }
         getent_ = std::make_unique<HelperRun>(
             loop_, ask_getent(std::move(getent), target_.host, Environment::own()), connect_limit_ms,
@@ -132,7 +133,8 @@ void Connector::take_names(const Finished& answer) {
     addresses_ = code == 0 ? parse_ahosts(answer.output) : std::vector<std::string>{};
     getent_.reset();
     if (addresses_.empty()) {
-        return fail(Kind::unknown_name, code < 0 ? "its name server does not answer" : "no address is known");
+        return fail(Failure::unknown_name,
+                    code < 0 ? "its name server does not answer" : "no address is known");
     }
     try_next();
 }
@@ -184,7 +186,7 @@ void Connector::tell(Outcome outcome) {
     when_done(std::move(outcome));
 }
 
-void Connector::fail(Kind kind, std::string message) {
+void Connector::fail(Failure kind, std::string message) {
     socket_.reset();
     tell({.failure = {.kind = kind, .message = std::move(message)}});
 }

@@ -17,7 +17,7 @@ namespace dockdist::node {
 namespace {
 
 constexpr std::size_t piece = 256U << 10U;          // of one read
-constexpr std::size_t most_waiting = 1U << 20U;     // for the client, before sockets are read no more
+constexpr std::size_t most_for_client = 1U << 20U;  // for the client, before sockets are read no more
 constexpr std::size_t little_waiting = 256U << 10U; // until they are again
 constexpr std::size_t least_share = 16U << 10U;     // of a round, however many there are
 constexpr int wider_pipe = 1 << 20;                 // bytes; the kernel's default limit for who is not root
@@ -172,7 +172,7 @@ void TunnelSession::on_socket(ChannelId id, short happened) {
 // As much as the window and its share of the round allow: each that is ready is read before one is again.
 // False: the connection is gone.
 bool TunnelSession::read_socket(ChannelId id, Connection& connection) {
-    const auto share = std::max(least_share, most_waiting / connections_.size());
+    const auto share = std::max(least_share, most_for_client / connections_.size());
     const auto most = std::min({channels_.room(id), buffer_.size(), share});
     if (most == 0) {
         return true;
@@ -297,7 +297,7 @@ std::size_t TunnelSession::waiting() const {
 void TunnelSession::after_round() {
     done_.clear();
     write_output();
-    if (const bool full = waiting() > (full_ ? little_waiting : most_waiting); full != full_) {
+    if (const bool full = waiting() > (full_ ? little_waiting : most_for_client); full != full_) {
         full_ = full;
         update_all();
     }

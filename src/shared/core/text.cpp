@@ -1,5 +1,6 @@
 #include "shared/core/text.hpp"
 
+#include "shared/core/trimmed.hpp"
 #include "shared/core/utf8.hpp"
 
 #include <algorithm>
@@ -156,6 +157,22 @@ std::vector<std::string> split(std::string_view text, char separator) {
         }
         begin = end + 1;
     }
+}
+
+std::vector<std::string_view> split_blanks(std::string_view text, std::string_view blanks) {
+    std::vector<std::string_view> words;
+    for (auto begin = text.find_first_not_of(blanks); begin != std::string_view::npos;) {
+        const auto end = std::min(text.find_first_of(blanks, begin), text.size());
+        words.push_back(text.substr(begin, end - begin));
+        begin = text.find_first_not_of(blanks, end);
+    }
+    return words;
+}
+
+std::string last_line(std::string_view text) {
+    text = trimmed(text);
+    const auto before = text.rfind('\n');
+    return std::string(before == std::string_view::npos ? text : trimmed(text.substr(before)));
 }
 
 } // namespace dockdist

@@ -28,5 +28,10 @@ std::string printable(std::string_view text);
 bool is_printable(std::string_view text);
 
 std::vector<std::string> split(std::string_view text, char separator);
+// What stands between blanks, without empty ones; parts of `text`.
+std::vector<std::string_view> split_blanks(std::string_view text, std::string_view blanks = " \t\r");
+
+// The last line that says something, without the blanks at its ends.
+std::string last_line(std::string_view text);
 
 } // namespace dockdist

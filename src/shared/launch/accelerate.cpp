@@ -43,7 +43,7 @@ std::vector<std::string> command(const LaunchRequest& request, const AccelerateW
     if (!words.config_file.empty()) {
         const auto program = in_scratch(request, "start-accelerate.py");
         const auto merged = in_scratch(request, "accelerate.json");
-        start.files[program] = accelerate_settings_program;
+        start.files[program] = accelerate_settings_py;
         argv = {"python", program, "start", words.config_file, config, merged, "--config_file=" + merged};
     }
     argv.insert(argv.end(), {"--num_machines=" + std::to_string(launches.size()),

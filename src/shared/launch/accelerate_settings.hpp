@@ -28,7 +28,9 @@ Status check_settings(const LaunchRequest& request, const AccelerateWords& words
 Errors settings_warnings(const LaunchRequest& request);
 
 // In a node: `PROGRAM start THEIRS OURS MERGED WORD…` runs accelerate with WORD… and, as its configuration,
-// their file with what ours says of the cluster.
-extern const char* const accelerate_settings_program;
+// their file with what ours says of the cluster. Facts from accelerate/commands/launch.py and config_args.py.
+// Before 1.5 a file's section wins over options (accelerate#3409), so options alone would not do. Its types
+// for no distribution and for CPUs start one process on each node, which knows of no other.
+extern const char* const accelerate_settings_py;
 
 } // namespace dockdist

@@ -8,22 +8,14 @@
 #include <charconv>
 
 namespace dockdist {
+
+// Prints "NAME VERSION" lines without importing what may take seconds to import.
+extern const char* const tool_versions_py;
+
 namespace {
 
 constexpr const char* python_name = "python";
 constexpr const char* settings_name = "settings"; // Launcher::question
-
-// Prints "NAME VERSION" lines without importing what may take seconds to import.
-constexpr const char* python_versions = R"(import sys
-from importlib.util import find_spec
-print("python", sys.version.split()[0])
-for name in sys.argv[1:]:
-    try:
-        from importlib.metadata import version
-        print(name, version(name))
-    except Exception:
-        print(name, "unknown" if find_spec(name) else "")
-)";
 
 std::vector<Tool> tools_of(const Launcher& launcher, const LaunchRequest& request) {
     return launcher.tools == nullptr ? std::vector<Tool>{} : launcher.tools(request);
@@ -107,7 +99,7 @@ Error differs(const LaunchNode& first, const LaunchNode& node, const std::string
 } // namespace
 
 wire::Question python_question(std::vector<std::string> modules, std::string_view more) {
-    modules.insert(modules.begin(), {"python", "-c", python_versions + std::string(more)});
+    modules.insert(modules.begin(), {"python", "-c", tool_versions_py + std::string(more)});
     return {.name = python_name, .argv = std::move(modules)};
 }
 

@@ -1,34 +1,23 @@
 #include "shared/measurement/slow_link.hpp"
 
+#include "shared/core/median.hpp"
+
 #include <algorithm>
 #include <cmath>
 
 namespace dockdist {
 namespace {
 
-// Of an even number, the upper of the two in the middle: half of the measurements may be slow.
-double upper_median(std::vector<double> values) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::ranges::nth_element(values, middle);
-    return *middle;
-}
-
-double lower_median(std::vector<double> values) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
-    std::ranges::nth_element(values, middle);
-    return *middle;
-}
-
 // Below this a measurement is slow. `measurements` is not empty.
 double threshold(const std::vector<double>& measurements, double share) {
-    const auto median = upper_median(measurements);
+    const auto usual = upper_median(measurements); // half of the measurements may be slow
     std::vector<double> deviations;
     deviations.reserve(measurements.size());
     for (const auto measurement : measurements) {
-        deviations.push_back(std::fabs(measurement - median));
+        deviations.push_back(std::fabs(measurement - usual));
     }
     constexpr double to_standard_deviation = 1.4826; // of a normal distribution
-    return median - std::max(3 * to_standard_deviation * lower_median(std::move(deviations)), share * median);
+    return usual - std::max(3 * to_standard_deviation * lower_median(std::move(deviations)), share * usual);
 }
 
 } // namespace

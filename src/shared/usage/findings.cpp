@@ -1,6 +1,7 @@
 #include "shared/usage/findings.hpp"
 
 #include "shared/core/host_list.hpp"
+#include "shared/core/median.hpp"
 #include "shared/load/findings.hpp"
 #include "shared/usage/curves.hpp"
 
@@ -79,8 +80,7 @@ void find_slow_nodes(const std::vector<NodeUsage>& usage, std::vector<std::strin
     if (loads.size() < 2) {
         return;
     }
-    std::ranges::sort(loads);
-    const auto others = loads[loads.size() / 2]; // of two the busier one
+    const auto others = upper_median(loads); // of two the busier one
     for (const auto& node : usage) {
         const auto* load = load_of(node);
         if (load != nullptr && others - load->mean >= less_than_others) {

@@ -9,7 +9,7 @@
 namespace dockdist::wire {
 namespace {
 
-constexpr std::size_t longest_name = 4095;
+constexpr std::size_t longest_entry = 4095;
 constexpr std::size_t longest_component = 255;
 constexpr std::string_view kinds = "OLHRMTWQUSG.DKFBEoehswp!";
 constexpr std::string_view types{"\0fdlo", 5};
@@ -35,7 +35,7 @@ Error damaged_tree_message(std::string message) {
 } // namespace
 
 bool is_tree_name(std::string_view name) {
-    if (name.empty() || name.size() > longest_name || name.find('\0') != std::string_view::npos) {
+    if (name.empty() || name.size() > longest_entry || name.find('\0') != std::string_view::npos) {
         return false;
     }
     while (true) {
@@ -53,7 +53,7 @@ bool is_tree_name(std::string_view name) {
 }
 
 bool stays_in_tree(std::string_view link, std::string_view target) {
-    if (target.empty() || target.front() == '/' || target.size() > longest_name ||
+    if (target.empty() || target.front() == '/' || target.size() > longest_entry ||
         target.find('\0') != std::string_view::npos) {
         return false;
     }

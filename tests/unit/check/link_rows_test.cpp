@@ -61,6 +61,13 @@ TEST_CASE("ways that are open are one row, and the latency another") {
     CHECK(rows[1].state == State::pass);
 }
 
+TEST_CASE("between two nodes the median of the two round trips is neither of them") {
+    auto paths = all_ways(2, [](auto, auto) { return LinkOutcome::open; });
+    paths[1].latency_us = 120;
+    CHECK(judge_paths(some_nodes(2), paths).back().text ==
+          "round trip 100 µs (median), slowest 120 µs from node-1 → node-0");
+}
+
 TEST_CASE("a way that is cut is named from and to") {
     const auto rows = judge_paths(some_nodes(3), all_ways(3, [](auto from, auto to) {
                                       return from == 0 && to == 2 ? LinkOutcome::dropped : LinkOutcome::open;

@@ -70,4 +70,19 @@ TEST_CASE("random digits: as many as asked for, hexadecimal, others each time") 
     CHECK(random_hex(32) != random_hex(32));
 }
 
+TEST_CASE("the last line that says something") {
+    CHECK(last_line("").empty());
+    CHECK(last_line(" \r\n\n").empty());
+    CHECK(last_line("one") == "one");
+    CHECK(last_line("one\n  two \r\n \n") == "two");
+}
+
+TEST_CASE("words between blanks, without empty ones") {
+    using Words = std::vector<std::string_view>;
+    CHECK(split_blanks("") == Words{});
+    CHECK(split_blanks(" \t\r") == Words{});
+    CHECK(split_blanks("  a\tbc \r") == Words{"a", "bc"});
+    CHECK(split_blanks("a\rb c", " ") == Words{"a\rb", "c"});
+}
+
 } // namespace text_test

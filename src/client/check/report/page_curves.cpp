@@ -1,4 +1,5 @@
 #include "client/check/report/page_parts.hpp"
+#include "shared/core/median.hpp"
 
 #include <fmt/format.h>
 

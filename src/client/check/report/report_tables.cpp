@@ -1,5 +1,6 @@
 #include "client/check/report/report_tables.hpp"
 
+#include "shared/core/median.hpp"
 #include "shared/core/units.hpp"
 #include "shared/measurement/slow_link.hpp"
 
@@ -269,15 +270,6 @@ Matrix pair_matrix(const CheckReport& report) {
     }
     mark_slow_pairs(matrix);
     return matrix;
-}
-
-double median(std::vector<double> values) {
-    if (values.empty()) {
-        return 0;
-    }
-    std::ranges::sort(values);
-    const auto middle = values.size() / 2;
-    return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
 std::string short_size(std::uint64_t bytes) {

@@ -47,8 +47,6 @@ Matrix latency_matrix(const CheckReport& report);   // µs
 Matrix
 pair_matrix(const CheckReport& report); // GB/s of all_reduce's largest size between the GPUs of two nodes
 
-double median(std::vector<double> values); // 0 for none
-
 // "1 KiB", "8 GiB": sizes that are powers of two in whole units, others with a digit.
 std::string short_size(std::uint64_t bytes);
 

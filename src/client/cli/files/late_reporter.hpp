@@ -9,12 +9,12 @@
 
 namespace dockdist {
 
-class LateReporter : public Reporter {
+class LateReporter : public ForwardingReporter {
 public:
-    explicit LateReporter(Reporter& reporter) : reporter_(reporter) {}
+    using ForwardingReporter::ForwardingReporter;
     void on(const Event& event) override {
         if (event.kind == Event::Kind::warning || event.kind == Event::Kind::note) {
-            reporter_.on(event);
+            next().on(event);
             return;
         }
         if (std::chrono::steady_clock::now() - begin_ < std::chrono::milliseconds(500)) {
@@ -25,16 +25,15 @@ public:
         }
         late_ = true;
         for (const auto& held : std::exchange(held_, {})) {
-            reporter_.on(held);
+            next().on(held);
         }
         phase_ = event.phase;
-        reporter_.on(event);
+        next().on(event);
     }
-    void error(const Error& error) override { reporter_.error(error); }
     // Ends the display of what was shown.
     void finish() override {
         if (late_) {
-            reporter_.on({.kind = Event::Kind::phase_finished, .phase = phase_});
+            next().on({.kind = Event::Kind::phase_finished, .phase = phase_});
         }
         late_ = false;
     }
@@ -46,7 +45,6 @@ public:
     }
 
 private:
-    Reporter& reporter_;
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
     std::vector<Event> held_{};
     std::string phase_{};

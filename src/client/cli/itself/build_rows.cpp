@@ -53,7 +53,7 @@ std::string_view own_architecture() {
 #endif
 }
 
-std::vector<OwnRow> build_rows() {
+std::vector<CheckRow> build_rows() {
     std::error_code ignored;
     const auto program = std::filesystem::read_symlink("/proc/self/exe", ignored).string();
     return {

@@ -28,7 +28,7 @@ namespace dockdist {
 namespace {
 
 namespace fs = std::filesystem;
-using OwnState = OwnRow::State;
+using OwnState = CheckRow::State;
 
 // memfd_create(2), the newest call that this program cannot do without.
 constexpr std::array oldest_kernel{3, 17};
@@ -60,12 +60,12 @@ std::optional<std::array<int, 2>> version_of(std::string_view release) {
     return major && minor ? std::optional(std::array{*major, *minor}) : std::nullopt;
 }
 
-OwnRow system_row() {
+CheckRow system_row() {
     utsname names{};
     ::uname(&names);
-    OwnRow row{.check = "system",
-               .text = fmt::format("{}{} {} {}, glibc {}", distribution(), names.sysname, names.release,
-                                   names.machine, ::gnu_get_libc_version())};
+    CheckRow row{.check = "system",
+                 .text = fmt::format("{}{} {} {}, glibc {}", distribution(), names.sysname, names.release,
+                                     names.machine, ::gnu_get_libc_version())};
     if (const auto kernel = version_of(names.release); kernel && *kernel < oldest_kernel) {
         row.state = OwnState::fail;
         row.hint = fmt::format("Linux {}.{} or newer is needed", oldest_kernel[0], oldest_kernel[1]);
@@ -91,10 +91,10 @@ std::string why_not_writable(const fs::path& folder) {
     return ::access(folder.c_str(), W_OK | X_OK) == 0 ? "" : std::strerror(errno);
 }
 
-OwnRow home_row() {
+CheckRow home_row() {
     const auto home = client_environment("HOME").value_or("");
-    OwnRow row{.check = "home",
-               .text = printable(home) + (home_was_said() ? "" : ": the account's, as HOME is not set")};
+    CheckRow row{.check = "home",
+                 .text = printable(home) + (home_was_said() ? "" : ": the account's, as HOME is not set")};
     std::error_code ignored;
     if (!fs::is_directory(home, ignored)) {
         row.state = OwnState::warn;
@@ -105,9 +105,9 @@ OwnRow home_row() {
     return row;
 }
 
-OwnRow state_row() {
+CheckRow state_row() {
     const auto state = login_places(client_environment).state;
-    OwnRow row{.check = "state", .text = printable(state.string())};
+    CheckRow row{.check = "state", .text = printable(state.string())};
     const auto folder = nearest_folder(state);
     if (const auto why = why_not_writable(folder); !why.empty()) {
         row.state = OwnState::warn;
@@ -118,9 +118,9 @@ OwnRow state_row() {
     return row;
 }
 
-OwnRow temporary_row() {
+CheckRow temporary_row() {
     const auto place = temporary_place();
-    OwnRow row{.check = "temporary", .text = printable(place)};
+    CheckRow row{.check = "temporary", .text = printable(place)};
     struct statvfs room{};
     const auto why = why_not_writable(place);
     if (!why.empty() || ::statvfs(place.c_str(), &room) != 0) {
@@ -139,8 +139,8 @@ OwnRow temporary_row() {
     return row;
 }
 
-OwnRow locale_row() {
-    OwnRow row{.check = "locale"};
+CheckRow locale_row() {
+    CheckRow row{.check = "locale"};
     for (const auto* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
         if (const auto value = client_environment(name); row.text.empty() && value && !value->empty()) {
             row.text = fmt::format("{}={}", name, printable(*value));
@@ -159,7 +159,7 @@ OwnRow locale_row() {
     return row;
 }
 
-OwnRow terminal_row() {
+CheckRow terminal_row() {
     const auto out = probe_output(STDOUT_FILENO);
     const auto term = client_environment("TERM").value_or("");
     return {.check = "terminal",
@@ -168,10 +168,10 @@ OwnRow terminal_row() {
                                 out.colour ? "colours" : "no colours", out.unicode ? "UTF-8" : "ASCII")};
 }
 
-OwnRow limits_row() {
+CheckRow limits_row() {
     rlimit limit{};
     ::getrlimit(RLIMIT_NOFILE, &limit);
-    OwnRow row{.check = "limits", .text = fmt::format("{} open files", limit.rlim_cur)};
+    CheckRow row{.check = "limits", .text = fmt::format("{} open files", limit.rlim_cur)};
     if (limit.rlim_cur < few_files) {
         row.state = OwnState::warn;
         row.hint = "each host takes two or three: raise `ulimit -n` for clusters of many hosts";
@@ -181,7 +181,7 @@ OwnRow limits_row() {
 
 } // namespace
 
-std::vector<OwnRow> machine_rows() {
+std::vector<CheckRow> machine_rows() {
     return {system_row(), home_row(),     state_row(), temporary_row(),
             locale_row(), terminal_row(), limits_row()};
 }

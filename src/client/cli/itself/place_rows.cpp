@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-using OwnState = OwnRow::State;
+using OwnState = CheckRow::State;
 
 constexpr std::chrono::seconds ssh_limit{5};
 constexpr std::size_t most_named = 16;
@@ -67,8 +67,8 @@ std::string set_variables(const std::array<const char*, count>& names) {
     return text;
 }
 
-OwnRow cluster_file_row(const Context& context) {
-    OwnRow row{.check = "cluster"};
+CheckRow cluster_file_row(const Context& context) {
+    CheckRow row{.check = "cluster"};
     const auto file = file_of(context.options);
     std::error_code ignored;
     if (!file) {
@@ -93,9 +93,9 @@ std::optional<json> read_json(const fs::path& path) {
 }
 
 // Of logins their number alone, and which programs keep them.
-OwnRow docker_row(const fs::path& folder) {
+CheckRow docker_row(const fs::path& folder) {
     const auto path = folder / "config.json";
-    OwnRow row{.check = "docker", .text = printable(path.string())};
+    CheckRow row{.check = "docker", .text = printable(path.string())};
     std::error_code ignored;
     if (!fs::exists(path, ignored)) {
         row.text += " is not there: no registries' logins";
@@ -119,7 +119,7 @@ OwnRow docker_row(const fs::path& folder) {
     return row;
 }
 
-OwnRow contexts_row(const fs::path& folder) {
+CheckRow contexts_row(const fs::path& folder) {
     std::vector<std::string> names;
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator(folder / "contexts/meta", ignored)) {
@@ -131,9 +131,9 @@ OwnRow contexts_row(const fs::path& folder) {
     std::ranges::sort(names);
     names.resize(std::min(names.size(), most_named));
     const auto current = current_docker_context(client_environment);
-    OwnRow row{.check = "contexts",
-               .text = fmt::format("current: {}{}{}", printable(current), names.empty() ? "" : "; there are ",
-                                   fmt::join(names, ", "))};
+    CheckRow row{.check = "contexts",
+                 .text = fmt::format("current: {}{}{}", printable(current),
+                                     names.empty() ? "" : "; there are ", fmt::join(names, ", "))};
     const auto loaded = load_docker_context(current, client_environment);
     if (!loaded) {
         row.state = OwnState::warn;
@@ -145,9 +145,9 @@ OwnRow contexts_row(const fs::path& folder) {
     return row;
 }
 
-OwnRow engine_row() {
+CheckRow engine_row() {
     const auto engine = find_local_engine(client_environment, connect_to_socket);
-    OwnRow row{.check = "engine"};
+    CheckRow row{.check = "engine"};
     if (!engine.denied.empty()) {
         row.text = fmt::format("{} may not be used by this user", engine.denied);
         row.hint = "only for `init --local` and `image.from: local`: the group `docker` may use it";
@@ -163,8 +163,8 @@ OwnRow engine_row() {
     return row;
 }
 
-Task<OwnRow> ssh_row(boost::asio::any_io_executor executor) {
-    OwnRow row{.check = "ssh"};
+Task<CheckRow> ssh_row(boost::asio::any_io_executor executor) {
+    CheckRow row{.check = "ssh"};
     const auto answer = co_await run_and_read(executor, {"ssh", "-V"}, ssh_limit);
     if (!answer) {
         row.state = OwnState::warn;
@@ -205,12 +205,12 @@ std::string without_secrets(std::string_view addresses) {
     return text;
 }
 
-Task<std::vector<OwnRow>> place_rows(const Context& context) {
+Task<std::vector<CheckRow>> place_rows(const Context& context) {
     const auto named = client_environment("DOCKER_CONFIG").value_or("");
     const fs::path folder =
         named.empty() ? fs::path(client_environment("HOME").value_or("")) / ".docker" : fs::path(named);
-    std::vector<OwnRow> rows{cluster_file_row(context), docker_row(folder), contexts_row(folder),
-                             engine_row()};
+    std::vector<CheckRow> rows{cluster_file_row(context), docker_row(folder), contexts_row(folder),
+                               engine_row()};
     rows.push_back(co_await ssh_row(context.executor));
     const auto proxies = set_variables(proxy_variables);
     rows.push_back({.check = "proxies",

@@ -17,40 +17,29 @@
 namespace dockdist {
 namespace {
 
-const char* word_of(OwnRow::State state) {
-    switch (state) {
-    case OwnRow::State::pass:
-        return "pass";
-    case OwnRow::State::warn:
-        return "warn";
-    case OwnRow::State::fail:
-        return "fail";
-    }
-    return "";
-}
-
-std::string rows_text(const std::vector<OwnRow>& rows, const OutputTraits& output) {
+std::string rows_text(const std::vector<CheckRow>& rows, const OutputTraits& output) {
     constexpr std::size_t least_text = 28;
     Table table({{.paint = state_style},
                  {.title = "CHECK"},
                  {.title = "FOUND", .narrow = Narrow::wrap, .least = least_text}});
     std::string todo;
     for (const auto& row : rows) {
-        table.add_row({row.state == OwnRow::State::fail ? "FAIL" : word_of(row.state), row.check, row.text});
+        table.add_row({row.state == CheckRow::State::fail ? "FAIL" : std::string(to_string(row.state)),
+                       row.check, row.text});
         todo += row.hint.empty() ? "" : fmt::format("{}: {}\n", row.check, row.hint);
     }
     const auto text = table.to_text(rows.size(), output);
     return todo.empty() ? text : text + "\nWhat to do:\n" + laid_out(todo, output);
 }
 
-nlohmann::json rows_json(const std::vector<OwnRow>& rows, bool works) {
+nlohmann::json rows_json(const std::vector<CheckRow>& rows, bool works) {
     nlohmann::json json{
         {"version", DOCKDIST_VERSION},      {"commit", built_from()}, {"architecture", own_architecture()},
         {"toolkit", own_toolkit().version}, {"wire", wire::version},  {"works", works},
         {"rows", nlohmann::json::array()}};
     for (const auto& row : rows) {
         json["rows"].push_back(
-            {{"state", word_of(row.state)}, {"check", row.check}, {"text", row.text}, {"hint", row.hint}});
+            {{"state", to_string(row.state)}, {"check", row.check}, {"text", row.text}, {"hint", row.hint}});
     }
     return json;
 }
@@ -59,7 +48,7 @@ Task<int> run_self_check(Context& context) {
     auto rows = build_rows();
     std::ranges::move(machine_rows(), std::back_inserter(rows));
     std::ranges::move(co_await place_rows(context), std::back_inserter(rows));
-    const bool works = std::ranges::find(rows, OwnRow::State::fail, &OwnRow::state) == rows.end();
+    const bool works = std::ranges::find(rows, CheckRow::State::fail, &CheckRow::state) == rows.end();
     if (context.json()) {
         context.print_json(rows_json(rows, works));
     } else {

@@ -1,5 +1,6 @@
 #include "client/cli/nodes/login_end.hpp"
 
+#include "shared/core/text.hpp"
 #include "shared/core/trimmed.hpp"
 #include "shared/wire/layout.hpp"
 
@@ -22,12 +23,6 @@ void append_begin(std::string& text, std::string_view bytes) {
 std::string first_line(std::string_view text) {
     text = trimmed(text);
     return std::string(trimmed(text.substr(0, text.find('\n'))));
-}
-
-std::string last_line(std::string_view text) {
-    text = trimmed(text);
-    const auto before = text.rfind('\n');
-    return std::string(before == std::string_view::npos ? text : trimmed(text.substr(before)));
 }
 
 } // namespace

@@ -32,16 +32,10 @@ constexpr std::size_t largest_read = 128U << 10U;
 constexpr std::chrono::seconds longest_farewell{5};
 constexpr auto proxy_tuple = boost::asio::as_tuple(boost::asio::use_awaitable);
 
-class ErrorsAlone : public Reporter {
+class ErrorsAlone : public ForwardingReporter {
 public:
-    explicit ErrorsAlone(Reporter& reporter) : reporter_(reporter) {}
+    using ForwardingReporter::ForwardingReporter;
     void on(const Event&) override {}
-    void error(const Error& error) override { reporter_.error(error); }
-    bool folds() const override { return reporter_.folds(); }
-    void finish() override { reporter_.finish(); }
-
-private:
-    Reporter& reporter_;
 };
 
 // Our stdin or stdout, to be waited for. A pipe is opened anew, so that nobody who shares it finds it

@@ -1,11 +1,13 @@
 #include "client/report/page/page.hpp"
 
-#include "client/report/page/page_style.hpp"
 #include "shared/core/text.hpp"
 
 #include <fmt/format.h>
 
 namespace dockdist {
+
+extern const char* const page_css; // of all pages
+
 namespace {
 
 // `text` is HTML.
@@ -83,7 +85,7 @@ std::string whole_page(const PageHead& head, const std::string& body) {
                        "<title>{0}: {1}</title>\n<style>{2}</style>\n</head>\n<body>\n{7}<h1>{0}</h1>\n"
                        "<p class=\"verdict {3}\">{1}</p>\n"
                        "<p class=\"soft\">{4}</p>\n{5}</body>\n</html>\n",
-                       html(head.title), html(head.verdict), page_style, head.state, html(head.under), body,
+                       html(head.title), html(head.verdict), page_css, head.state, html(head.under), body,
                        refresh, back);
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t longest_member_line = 1U << 20U; // a rank's last lines, or a job's record, travel in it
 constexpr std::size_t longest_greeting = 4U << 10U;
-constexpr std::size_t most_strangers = 16; // members that dial again come one by one
+constexpr std::size_t most_unknown_members = 16; // members that dial again come one by one
 
 } // namespace
 
@@ -25,7 +25,7 @@ MemberLinks::~MemberLinks() {
 }
 
 void MemberLinks::take_in(Caller caller) {
-    if (strangers_.size() == most_strangers + parts_) {
+    if (strangers_.size() == most_unknown_members + parts_) {
         drop_link(strangers_.front());
     }
     const int number = caller.from.get();

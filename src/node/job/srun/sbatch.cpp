@@ -39,11 +39,6 @@ Error batch_error(const std::string& message) {
     return Error{.kind = ErrorKind::usage, .message = message};
 }
 
-std::string current_folder() {
-    char folder[PATH_MAX] = {};
-    return ::getcwd(folder, sizeof folder) != nullptr ? folder : "/";
-}
-
 std::string absolute(const std::string& path, const std::string& folder) {
     return path.empty() || path.starts_with('/') ? path : folder + "/" + path;
 }

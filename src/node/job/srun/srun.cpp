@@ -29,11 +29,6 @@ void open_missing_streams() {
     }
 }
 
-std::string own_folder() {
-    char folder[PATH_MAX] = {};
-    return ::getcwd(folder, sizeof folder) != nullptr ? folder : "/";
-}
-
 } // namespace
 
 int run_srun(const std::vector<std::string>& arguments) {
@@ -64,7 +59,7 @@ int run_srun(const std::vector<std::string>& arguments) {
     for (const auto& line : options->quiet ? std::vector<std::string>{} : options->remarks) {
         srun_remark(line);
     }
-    options->own_folder = own_folder();
+    options->own_folder = current_folder();
     if (!options->folder.starts_with('/')) {
         options->folder = options->own_folder + (options->folder.empty() ? "" : "/" + options->folder);
     }

@@ -34,17 +34,6 @@ constexpr std::size_t longest_complaint = 4096;
         environment));
 }
 
-std::string last_words_of(const std::string& text) {
-    std::string last;
-    for (const auto& line : split(text, '\n')) {
-        last = line.empty() ? last : line;
-    }
-    while (last.ends_with('\r')) {
-        last.pop_back();
-    }
-    return last;
-}
-
 } // namespace
 
 StepPeer::StepPeer(Loop& loop, const std::string& node, Listener listener)
@@ -129,7 +118,7 @@ void StepPeer::read() {
     }
     if (count <= 0) {
         read_complaint();
-        const auto complaint = last_words_of(complaint_);
+        const auto complaint = last_line(complaint_);
         return close(complaint.empty() ? "the connection has ended" : complaint);
     }
     decoder_.feed(std::string_view(buffer, static_cast<std::size_t>(count)));

@@ -31,12 +31,7 @@ std::optional<int> ended_code(pid_t srun) {
 Task<Error> not_begun(boost::asio::any_io_executor executor, SlurmPlace place, std::string folder,
                       std::string what) {
     const auto log = co_await run_and_read(executor, engine_log_step(place, folder), log_limit);
-    std::string words;
-    if (log) {
-        for (const auto& line : split(log->output, '\n')) {
-            words = line.find_first_not_of(" \r\t") == std::string::npos ? words : printable(line);
-        }
-    }
+    const auto words = log ? printable(last_line(log->output)) : std::string();
     co_return Error{
         ErrorKind::unreachable, "",
         fmt::format("{} on {}{}{}", what, place.node, words.empty() ? "" : ": ", words),

@@ -1,6 +1,5 @@
 #include "client/engine/transport/srun/step_commands.hpp"
 
-#include "client/engine/transport/srun/step_scripts.hpp"
 #include "shared/core/text.hpp"
 
 #include <fmt/format.h>
@@ -9,6 +8,23 @@
 #include <array>
 
 namespace dockdist {
+
+// What `sh` runs on a node of an allocation; and here, before a step that is to have GPUs.
+
+// $1 bytes of dockdist-init, $2 what the tunnel asks for, $3 the machine that it is made for, $4 what is said
+// before it begins. A folder may forbid that programs of it run (noexec), so one is tried.
+extern const char* const tunnel_step_sh;
+
+// $1 the folder: under /tmp, which is everybody's. The lock is not handed to Podman, whose containers would
+// keep it. The containers end with the step, which Slurm ends with the allocation: their monitors have left
+// its process tree, so that they are not ended by that alone. Those of another allocation of the same user on
+// the same node are in the same store, and stay.
+extern const char* const engine_step_sh;
+
+// $1 the job, $2 the node, and then srun's words, of which the first is srun: all of the job's GPUs on that
+// node become the step's, since a site may let a step see no other ones. Without scontrol's answer, none.
+extern const char* const with_gpus_sh;
+
 namespace {
 
 // What the allocation's own environment says of its steps does not hold for ours: one task with all that the
@@ -114,22 +130,22 @@ Result<SlurmPlace> slurm_place(const EngineAddress& address, std::string_view jo
 
 std::vector<std::string> tunnel_step(const SlurmPlace& place, const wire::TunnelAsk& ask,
                                      std::size_t program_size, std::string_view machine) {
-    return short_step(place, tunnel_script,
+    return short_step(place, tunnel_step_sh,
                       {std::to_string(program_size), wire::tunnel_ask(ask), std::string(machine),
                        std::string(tunnel_begins)});
 }
 
 std::vector<std::string> engine_step(const SlurmPlace& place, const std::string& folder) {
-    auto words = srun_words(place, "dockdist-engine", engine_script, {folder});
+    auto words = srun_words(place, "dockdist-engine", engine_step_sh, {folder});
     // A site may bind tasks to cores, and the containers would be bound with it.
     words.insert(words.begin() + 1, "--cpu-bind=none");
-    std::vector<std::string> command{"sh", "-c", with_gpus_script, "dockdist", place.job, place.node};
+    std::vector<std::string> command{"sh", "-c", with_gpus_sh, "dockdist", place.job, place.node};
     std::ranges::move(words, std::back_inserter(command));
     return in_clean_environment(std::move(command));
 }
 
 std::vector<std::string> engine_log_step(const SlurmPlace& place, const std::string& folder) {
-    return short_step(place, engine_log_script, {folder});
+    return short_step(place, "tail -c 2000 \"$1/log\"", {folder});
 }
 
 std::string engine_folder(const SlurmPlace& place, uid_t user) {
@@ -140,7 +156,7 @@ std::string engine_socket(const std::string& folder) {
     return folder + "/podman.sock";
 }
 
-// As tunnel_script says it.
+// As tunnel_step.sh says it.
 std::string other_machine(std::string_view complaints) {
     constexpr std::string_view before = "dockdist: the node's architecture is ";
     const auto begin = complaints.find(before);

@@ -79,19 +79,6 @@ bool matches(std::string_view patterns, std::string_view name) {
     return found;
 }
 
-// The words of a line, between blanks and tabs, and nothing behind a NUL.
-std::vector<std::string_view> words_of(std::string_view line) {
-    constexpr std::string_view blank = " \t";
-    line = line.substr(0, line.find('\0'));
-    std::vector<std::string_view> words;
-    for (auto begin = line.find_first_not_of(blank); begin != std::string_view::npos;) {
-        const auto end = std::min(line.find_first_of(blank, begin), line.size());
-        words.push_back(line.substr(begin, end - begin));
-        begin = line.find_first_not_of(blank, end);
-    }
-    return words;
-}
-
 // As OpenSSH reads it: with its padding, and line ends may stand in it. Empty: none.
 std::string key_in_base64(std::string_view word) {
     std::string bare(word);
@@ -106,7 +93,8 @@ void KnownHosts::add(std::string_view text, const std::string& path) {
     std::size_t number = 0;
     for (const auto& line : split(text, '\n')) {
         const Place place{path, ++number};
-        const auto words = words_of(line);
+        // Nothing behind a NUL counts.
+        const auto words = split_blanks(std::string_view(line).substr(0, line.find('\0')), " \t");
         if (words.empty() || words.front().starts_with('#')) {
             continue;
         }
