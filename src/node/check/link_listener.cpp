@@ -58,9 +58,9 @@ void hand_over(Fd socket, char what) {
     }
 }
 
-class LinkListener {
+class LinkGreeter {
 public:
-    LinkListener(Fd listener, std::string token) : listener_(std::move(listener)), token_(std::move(token)) {}
+    LinkGreeter(Fd listener, std::string token) : listener_(std::move(listener)), token_(std::move(token)) {}
 
     void run() {
         while (true) {
@@ -151,7 +151,7 @@ Result<LinkListener> start_link_listener(const std::string& address, const std::
     if (child == 0) {
         become_link_child(self);
         (void)std::signal(SIGCHLD, SIG_IGN); // its own children leave nothing behind
-        LinkListener(std::move(*listener), token).run();
+        LinkGreeter(std::move(*listener), token).run();
         ::_exit(0);
     }
     return LinkListener{.port = port, .pid = child};
