@@ -15,10 +15,10 @@ using Kind = wire::SyncMessage::Kind;
 } // namespace
 
 Task<Result<std::unique_ptr<NodeStream>>> NodeStream::open(ContainerEngine& engine, ContainerId id,
-                                                           NodeName node, SyncExec exec) {
+                                                           NodeName node, SyncExec run) {
     ExecConfig config;
-    config.command = {exec.program, "sync", wire::sync_opening(exec.opening)};
-    config.user = exec.user;
+    config.command = {run.program, "sync", wire::sync_opening(run.opening)};
+    config.user = run.user;
     auto exec = co_await start_command(engine, id, std::move(config));
     if (!exec) {
         auto error = exec.error();

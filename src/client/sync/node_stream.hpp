@@ -23,7 +23,7 @@ class NodeStream {
 public:
     // Two round trips. Errors of it and of all below have where = the node.
     static Task<Result<std::unique_ptr<NodeStream>>> open(ContainerEngine& engine, ContainerId id,
-                                                          NodeName node, SyncExec exec);
+                                                          NodeName node, SyncExec run);
 
     const NodeName& node() const { return node_; }
 
