@@ -176,7 +176,7 @@ def test_jobs_take_any_nodes_that_are_free_and_the_next_one_whichever_pair_is_fr
         third = Running(c, "run", "--name", "third", "--nodes", "2", "-o", "json", *LEASE, *hold)
         third.until(rf"waiting for 1 slot on any 2 of 4 nodes: node-0, node-1: slot 0 {front} \(.*; place 1 in line")
         told = c.run("run", "--no-wait", "--nodes", "1@back", "--", "true", code=75).stderr
-        assert_in(f"1 slot on any 1 of 2 nodes are not available now: node-2 slot 0 {back} (", told)
+        assert_in(f"1 slot on any 1 of 2 nodes not available now: node-2 slot 0 {back} (", told)
         assert_in(front, c.run("run", "--no-wait", "--nodes", "first:1", "--", "true", code=75).stderr)
 
         c.run("stop", back)  # not where the third one stands in line

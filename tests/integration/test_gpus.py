@@ -59,7 +59,7 @@ def test_three_jobs_on_two_gpus_of_two_hosts(lab):
             assert [(who["job"], who["wanted"]) for who in waiting] == [("job-c", 1)], waiting
         # Whoever does not wait is told the same; whoever has had enough too; --share takes part in nothing.
         refused = c.run("run", "--no-wait", "--", "true", code=BUSY).stderr
-        assert_in("2 GPUs on 2 nodes are not available now: node-0, node-1: GPU 0 job-a", refused)
+        assert_in("2 GPUs on 2 nodes not available now: node-0, node-1: GPU 0 job-a", refused)
         assert_in("job-c", refused)
         assert_in("did not become free within 300 ms", c.run("run", "--gpus", "1", "--wait", "300ms", "--", "true", code=BUSY).stderr)
         assert seen(c.run("run", "--name", "shares", "--share", "--", *SEE).stdout) == {"node-0": [""], "node-1": [""]}

@@ -280,7 +280,7 @@ Error gpus_taken_error(const std::vector<NodeTurn>& nodes, std::string_view clus
     const bool waited = !gave_up.empty();
     return {
         ErrorKind::busy, "",
-        wanted_text(nodes, among) + (waited ? " did not become free " + gave_up : " are not available now") +
+        wanted_text(nodes, among) + (waited ? " did not become free " + gave_up : " not available now") +
             ": " + obstacles_text(nodes, cluster),
         fmt::format("{}ask for fewer with `--gpus N`, run on other nodes with `--exclude`, or beside what "
                     "runs there with `--share`; `dockdist gpus` shows who has which",

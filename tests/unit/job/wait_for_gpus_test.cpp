@@ -205,7 +205,7 @@ TEST_CASE("a job that is not to wait, or not for longer, fails and says who has 
     std::string said;
     SUBCASE("not at all") {
         job.options.wait = 0ms;
-        said = "1 GPU on 2 nodes are not available now";
+        said = "1 GPU on 2 nodes not available now";
     }
     SUBCASE("not for longer") {
         job.options.wait = 20ms;

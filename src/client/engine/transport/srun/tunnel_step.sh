@@ -15,7 +15,7 @@ for place in "$XDG_RUNTIME_DIR" /dev/shm "$TMPDIR" /tmp "$HOME"; do
     folder=''
 done
 if [ -z "$folder" ]; then
-    echo "dockdist: there is not a folder where a program can be kept and run (tried:$tried)" >&2
+    echo "dockdist: no folder found where a program can be kept and run (tried:$tried)" >&2
     exit 1
 fi
 head -c "$1" >"$folder/init" && [ "$(wc -c <"$folder/init")" -eq "$1" ] || exit 1

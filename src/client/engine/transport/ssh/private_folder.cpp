@@ -72,7 +72,7 @@ Result<PrivateFolder> PrivateFolder::make() {
         why = errno;
     }
     return Error{ErrorKind::internal, "",
-                 std::string("there is not a folder for the sockets of ssh: ") + std::strerror(why),
+                 std::string("there is no folder for the sockets of ssh: ") + std::strerror(why),
                  "set TMPDIR to a folder of yours with a short name"};
 }
 
