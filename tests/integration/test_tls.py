@@ -77,7 +77,7 @@ def test_engines_with_wrong_certificates_are_refused_and_ours_too(lab):
             by(tls_keys(files["good"]))
             c.run("down")  # lets us in
             by(tls_keys(files["wrong-ca"]))
-            refused(c, f"the certificate of tcp://{address}:2476 is not to be trusted", "does tls.ca name the CA that signed the engine's certificate?")
+            refused(c, f"the certificate of tcp://{address}:2476 cannot be trusted", "does tls.ca name the CA that signed the engine's certificate?")
             by(f"tls: {{ca: {files['good']}/ca.pem}}")
             assert_in("`cert` is missing", c.run("up", code=2).stderr)
             # A context may have no certificate of ours.

@@ -162,7 +162,7 @@ def test_a_time_limit_ends_the_job_as_timeout_does(slurm):
                      "sh -c 'trap \"echo told to end; exit 0\" TERM; echo begun; sleep 600 & wait'", code=124, timeout=150)
         assert_in("the allocation's time is nearly over: stopping the job", done.stdout)
         assert_in("told to end", done.stdout)
-        assert_in("timed out and was stopped", done.stdout)
+        assert_in("timed out (--timeout, or the allocation's time limit) and was stopped", done.stdout)
         assert not s.containers()
 
 
