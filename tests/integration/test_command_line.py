@@ -78,7 +78,7 @@ def test_errors_are_json_on_stderr_where_json_was_asked_for(words):
 
 
 def test_csv_is_of_jobs_alone():
-    for words in ("status", "jobs --all-clusters", "gpus", "exec -- true"):
+    for words in ("status", "jobs --all-clusters", "gpus", "exec node-0 -- true"):
         error = said("-o", "csv", *words.split()).stderr
         assert_in("--output: csv is", error)
         assert len(error.splitlines()) == 2, error  # what is wrong, and what to do

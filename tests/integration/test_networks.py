@@ -197,5 +197,5 @@ def test_ipv4_beside_ipv6_is_named_and_nothing_waits(lab):
         c.write(more="network: {subnet: [10.99.0.0/24, 'fd00:99::/64']}")
         failed = c.run("up", "--no-check", code=None, timeout=20)
         assert failed.returncode != 0
-        assert_in("node-0 is at IPv4 addresses, and node-1 at IPv6's", failed.stderr)
+        assert_in("node-0 is at IPv4 addresses, and node-1 at IPv6 addresses", failed.stderr)
         c.assert_clean()
