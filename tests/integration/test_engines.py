@@ -89,7 +89,7 @@ def test_check_names_podman_and_what_it_does_in_its_own_way(lab):
         c.write()
         assert c.run("plan").stderr == ""
         write(c, *podman(lab), container=mounts)
-        warning = "makes a folder of `container.mounts` that is missing on its host"
+        warning = "creates a folder of `container.mounts` that is missing on its host"
         assert_in("Podman 4.3.1 " + warning, c.run("plan").stderr)
         assert_in("Podman 5.4.2 " + warning, c.run("up").stderr)
         report = json.loads(c.run("check", "-o", "json").stdout)
