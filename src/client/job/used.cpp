@@ -102,6 +102,12 @@ bool is_within(const JobReport& job, const Span& span) {
     return std::ranges::any_of(job.times, [&](const PartTime& part) { return part_is_within(part, span); });
 }
 
+Used used_of(const JobReport& job, const Span& span) {
+    Used used;
+    add_job(used, job, span, whole_time(job));
+    return used;
+}
+
 UsedTable used_by(UsedBy by, const std::vector<JobReport>& jobs, const Span& span) {
     UsedTable table{.by = by};
     std::map<std::string, Used> groups;

@@ -45,6 +45,7 @@ struct UsedTable {
     Used total{};                           // each job once
     std::optional<std::int64_t> first_ms{}; // when the earliest job on record began, in the span or before
 };
+Used used_of(const JobReport& job, const Span& span);
 UsedTable used_by(UsedBy by, const std::vector<JobReport>& jobs, const Span& span);
 
 // How many GPUs jobs had at a time, in equal steps; by user, the greatest first, where there are few.

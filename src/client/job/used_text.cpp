@@ -189,7 +189,7 @@ std::string jobs_csv(const std::vector<JobReport>& jobs) {
                         "idle_percent", "energy_kwh", "exit_code",   "first_failure", "command"}
                     .str();
     for (const auto& job : jobs) {
-        const auto used = used_by(UsedBy::job, {job}, {}).total;
+        const auto used = used_of(job, {});
         std::vector<std::string> nodes;
         std::ranges::transform(job.nodes, std::back_inserter(nodes), &NodeName::str);
         std::int64_t gpus = 0;

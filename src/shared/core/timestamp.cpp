@@ -22,31 +22,38 @@ bool take_number(std::string_view& text, std::size_t digits, char end, int& numb
     return true;
 }
 
-// As people count: before a month and a year are made std::tm's.
-bool is_date(const std::tm& parts) {
+// YYYY-MM-DD and `end`; none where there is no such day.
+bool take_date(std::string_view& text, char end, std::tm& parts) {
+    if (!take_number(text, 4, '-', parts.tm_year) || !take_number(text, 2, '-', parts.tm_mon) ||
+        !take_number(text, 2, end, parts.tm_mday) || parts.tm_mon < 0 || parts.tm_mday < 0) {
+        return false;
+    }
     const std::chrono::year_month_day date{std::chrono::year(parts.tm_year),
                                            std::chrono::month(static_cast<unsigned>(parts.tm_mon)),
                                            std::chrono::day(static_cast<unsigned>(parts.tm_mday))};
-    return parts.tm_mon >= 0 && parts.tm_mday >= 0 && date.ok();
+    parts.tm_year -= 1900; // as a std::tm counts
+    parts.tm_mon -= 1;
+    return date.ok();
+}
+
+// A clock of 64 bits of nanoseconds has 292 years either way.
+std::optional<std::chrono::system_clock::time_point> time_point(std::time_t since_1970) {
+    constexpr std::chrono::hours longest_from_1970{24 * 366 * 290};
+    const std::chrono::seconds seconds(since_1970);
+    return std::chrono::abs(seconds) > longest_from_1970
+               ? std::nullopt
+               : std::optional(std::chrono::system_clock::time_point(seconds));
 }
 
 } // namespace
 
-// A clock of 64 bits of nanoseconds has 292 years either way.
-constexpr std::chrono::hours longest_from_1970{24 * 366 * 290};
-
 std::optional<std::chrono::system_clock::time_point> parse_timestamp(std::string_view text) {
     std::tm parts{};
-    if (!take_number(text, 4, '-', parts.tm_year) || !take_number(text, 2, '-', parts.tm_mon) ||
-        !take_number(text, 2, 'T', parts.tm_mday) || !take_number(text, 2, ':', parts.tm_hour) ||
-        !take_number(text, 2, ':', parts.tm_min) || !take_number(text, 2, '\0', parts.tm_sec)) {
+    if (!take_date(text, 'T', parts) || !take_number(text, 2, ':', parts.tm_hour) ||
+        !take_number(text, 2, ':', parts.tm_min) || !take_number(text, 2, '\0', parts.tm_sec) ||
+        parts.tm_hour > 23 || parts.tm_min > 59 || parts.tm_sec > 60) { // a leap second
         return std::nullopt;
     }
-    if (!is_date(parts) || parts.tm_hour > 23 || parts.tm_min > 59 || parts.tm_sec > 60) { // a leap second
-        return std::nullopt;
-    }
-    parts.tm_year -= 1900;
-    parts.tm_mon -= 1;
     std::chrono::milliseconds fraction{0};
     if (text.starts_with('.')) {
         text.remove_prefix(1);
@@ -72,27 +79,17 @@ std::optional<std::chrono::system_clock::time_point> parse_timestamp(std::string
         }
         offset = sign * std::chrono::minutes(hours * 60 + minutes);
     }
-    const std::chrono::seconds since_1970(::timegm(&parts));
-    if (std::chrono::abs(since_1970) > longest_from_1970) {
-        return std::nullopt;
-    }
-    return std::chrono::system_clock::time_point(since_1970) + fraction - offset;
+    const auto whole = time_point(::timegm(&parts));
+    return whole ? std::optional(*whole + fraction - offset) : std::nullopt;
 }
 
 std::optional<std::chrono::system_clock::time_point> parse_day(std::string_view text) {
     std::tm parts{};
-    if (!take_number(text, 4, '-', parts.tm_year) || !take_number(text, 2, '-', parts.tm_mon) ||
-        !take_number(text, 2, '\0', parts.tm_mday) || !text.empty() || !is_date(parts)) {
+    if (!take_date(text, '\0', parts) || !text.empty()) {
         return std::nullopt;
     }
-    parts.tm_year -= 1900;
-    parts.tm_mon -= 1;
     parts.tm_isdst = -1;
-    const std::chrono::seconds since_1970(::mktime(&parts));
-    if (std::chrono::abs(since_1970) > longest_from_1970) {
-        return std::nullopt;
-    }
-    return std::chrono::system_clock::time_point(since_1970);
+    return time_point(::mktime(&parts));
 }
 
 std::int64_t unix_now_ms() {

@@ -200,8 +200,12 @@ void show_list(const Context& context, const std::vector<KnownJob>& jobs,
     auto json = nlohmann::json::array();
     std::vector<JobReport> shown;
     for (std::size_t i = 0; i < jobs.size(); ++i) {
-        if (is_within(reports[i], span)) {
+        if (!is_within(reports[i], span)) {
+            continue;
+        }
+        if (context.json()) {
             json.push_back(to_json(reports[i], jobs[i]));
+        } else {
             shown.push_back(reports[i]);
         }
     }
