@@ -253,7 +253,7 @@ def test_each_rank_has_a_file_of_its_own(lab):
             assert content in (b"a\r\x1b[2J\nerr", b"erra\r\x1b[2J\n"), content
         taken = c.run("run", "--name", "job2", "--log-dir", str(folder), "--", "true")
         assert taken.returncode == 0
-        assert_in("there already", c.run("attach", "job", "--log-dir", str(folder), code=125).stderr)
+        assert_in("already exists", c.run("attach", "job", "--log-dir", str(folder), code=125).stderr)
         c.run("logs", "job", "--log-dir", str(c.folder / "again"))
         assert {p.name: p.read_bytes() for p in (c.folder / "again" / "job").iterdir()}.keys() == files.keys()
 

@@ -48,13 +48,13 @@ def test_it_needs_no_library(name):
     assert "INTERP" not in readelf("--program-headers", PROGRAMS[name])
 
 
-@pytest.mark.parametrize("layer", ["core", "engine"])
+@pytest.mark.parametrize("layer", ["shared/core", "client/engine"])
 def test_objects_check_their_stack_their_buffers_and_their_containers(layer):
-    archive = BUILD / f"src/{layer}/libdockdist_{layer}.a"
+    archive = BUILD / "src" / layer / f"libdockdist_{pathlib.PurePath(layer).name}.a"
     symbols = readelf("--symbols", archive)
     assert "__stack_chk_fail" in symbols
     assert "glibcxx_assert_fail" in symbols
-    if layer == "engine":
+    if layer == "client/engine":
         assert re.search(r"UND __\w+_chk\b", symbols), "no call is fortified"
 
 
