@@ -2,6 +2,7 @@
 #include "shared/wire/job.hpp"
 #include "shared/wire/job_query.hpp"
 #include "shared/wire/ready_probe.hpp"
+#include "shared/wire/stacks.hpp"
 #include "shared/wire/succession.hpp"
 
 #include <nlohmann/json.hpp>
@@ -168,7 +169,7 @@ void add_events(std::vector<WireWord>& words) {
 
 void add_orders(std::vector<WireWord>& words) {
     using enum wire::JobCommand::Type;
-    for (const auto type : {ping, line, take, stop, halt, begin, report, over, detach, rest, look}) {
+    for (const auto type : {ping, line, take, stop, halt, begin, report, over, detach, rest, look, stacks}) {
         const bool bears_first = type == stop || type == over;
         words.push_back(
             {"parse_job_command",
@@ -182,6 +183,32 @@ void add_orders(std::vector<WireWord>& words) {
                                      .number = 5,
                                      .order = 6})});
     }
+}
+
+void add_stacks(std::vector<WireWord>& words) {
+    using enum wire::RankStack::State;
+    for (const auto state : {running, sleeping, in_kernel, stopped, traced, ending}) {
+        words.push_back(
+            {"parse_stacks_word", wire::rank_stack_line({.rank = 3,
+                                                         .pid = 12,
+                                                         .command = "python3 train.py",
+                                                         .state = state,
+                                                         .waits_in = "futex_wait",
+                                                         .cpu_percent = 99,
+                                                         .thread_count = 2,
+                                                         .silent_ms = 60000,
+                                                         .moves = true,
+                                                         .tool = "py-spy",
+                                                         .threads = {{.name = "MainThread",
+                                                                      .id = 12,
+                                                                      .active = true,
+                                                                      .holds_gil = true,
+                                                                      .frames = {{"step", "train.py", 7}}}},
+                                                         .lines = {"\xff"},
+                                                         .problem = "p",
+                                                         .advice = "a"})});
+    }
+    words.push_back({"parse_stacks_word", wire::stacks_told_line()});
 }
 
 } // namespace
@@ -255,6 +282,7 @@ std::vector<WireWord> job_words() {
                                  .line = {{.who = some_hold().by, .wanted = 2, .priority = -1}},
                                  .topology = "\tGPU0\n",
                                  .problem = "nvidia-smi is slow"};
+    add_stacks(words);
     words.push_back({"parse_gpu_report", wire::gpu_report_line(report)});
     return words;
 }

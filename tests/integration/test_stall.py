@@ -3,7 +3,7 @@
 import json
 import re
 
-from harness import assert_in, cluster, job_left
+from harness import assert_in, cluster, eventually, job_left
 from harness.terminal import Terminal
 
 # Rank 1 is lost in its data, another waits for it; one computes, and somebody has stopped one.
@@ -47,6 +47,27 @@ def test_a_job_that_hangs_is_told_with_its_stacks_and_ended(lab):
         assert c.processes("python3") == []
         jobs = json.loads(c.run("jobs", "-o", "json").stdout)
         assert jobs["jobs"][0]["exit_code"] == 124, jobs
+
+
+def test_where_each_rank_of_a_living_job_stands_is_asked_from_outside(lab):
+    with cluster(lab, "t-stacks") as c:
+        c.write(image="dockdist-lab/torch", gpus=2).up()
+        c.run("run", "--detach", "--name", "hangs", "--per-rank", "--", "python3", "-c", HANG)
+        found = re.compile(r"rank 1 on node-0: silent for \S.*\n  process \d+ \(python3 -c .*\) sleeps.*\n    MainThread\n"
+                           r"      read_next_batch \(<string>:4\)\n      <module>")
+        told = []
+
+        def all_stand():
+            told.append(c.run("stacks", code=None).stdout)
+            return "hangs: 4 ranks at 4 places\n" in told[-1] and found.search(told[-1])
+        eventually(all_stand, f"where the ranks stand: {told[-1:]}")
+        one = json.loads(c.run("stacks", "hangs", "--rank", "3", "-o", "json").stdout)
+        [rank] = one["ranks"]
+        assert (rank["rank"], rank["node"], rank["state"], rank["tool"]) == (3, "node-1", "stopped", "py-spy"), rank
+        assert_in("be_stopped", [frame["function"] for frame in rank["threads"][0]["frames"]])
+        assert json.loads(c.run("jobs", "-o", "json").stdout)["jobs"][0]["state"] == "running"
+        c.run("stop", "hangs", "--grace", "0")
+        assert_in("it has ended", c.run("stacks", "hangs", code=1).stderr)
 
 
 def test_a_program_that_hangs_is_only_told_where_nothing_else_was_asked_for(lab):

@@ -177,6 +177,7 @@ AS_ROOTS = {
     "client/check/node_session.cpp": "dockdist-init check",
     "client/check/probe_group.cpp": "dockdist-init, which becomes container.user",
     "client/forward/node_tunnel.cpp": "dockdist-init tunnel",
+    "client/job/job_stacks.cpp": "dockdist-init job",
     "client/observe/follow_lines.cpp": "dockdist-init sample and gpus",
     "client/observe/ask_gpus.cpp": "dockdist-init gpus",
     "client/observe/ask_members.cpp": "dockdist-init members",

@@ -20,14 +20,22 @@ def packages_of(lock):
 
 
 def of_package(package):
-    """One Debian package. Scanners know it by its purl."""
+    """One Debian package, or wheel. Scanners know it by its purl."""
     version = urllib.parse.quote(package["version"], safe=":~.-")
+    wheel = package["path"].startswith("pypi/")
+    if wheel:
+        origin = {"supplier": "Organization: PyPI",
+                  "downloadLocation": "NOASSERTION"}
+        purl = f"pkg:pypi/{package['name']}@{version}"
+    else:
+        origin = {"supplier": "Organization: Debian", "downloadLocation": "https://snapshot.debian.org/archive/" + package["path"]}
+        purl = (f"pkg:deb/debian/{urllib.parse.quote(package['name'])}@{version}"
+                f"?arch={package['architecture']}&distro=bookworm")
     return {
         "SPDXID": "SPDXRef-" + re.sub(r"[^A-Za-z0-9.-]", "-", f"{package['name']}-{package['architecture']}"),
         "name": package["name"],
         "versionInfo": package["version"],
-        "supplier": "Organization: Debian",
-        "downloadLocation": "https://snapshot.debian.org/archive/" + package["path"],
+        **origin,
         "filesAnalyzed": False,
         "checksums": [{"algorithm": "SHA256", "checksumValue": package["sha256"]}],
         "licenseConcluded": "NOASSERTION",
@@ -36,8 +44,7 @@ def of_package(package):
         "externalRefs": [{
             "referenceCategory": "PACKAGE-MANAGER",
             "referenceType": "purl",
-            "referenceLocator": f"pkg:deb/debian/{urllib.parse.quote(package['name'])}@{version}"
-                                f"?arch={package['architecture']}&distro=bookworm",
+            "referenceLocator": purl,
         }],
     }
 
@@ -48,7 +55,7 @@ def sbom(lock, tar, version):
     loader = next(name for name in tarfile.open(tar).getnames() if name.startswith("lib/ld-linux"))
     architecture = "amd64" if "x86-64" in loader else "arm64"
     packages = [one for one in packages_of(lock) if one["architecture"] == architecture]
-    day = max(re.search(r"/(\d{8})T", one["path"]).group(1) for one in packages)
+    day = max(found[1] for one in packages if (found := re.search(r"/(\d{8})T", one["path"])))
     toolkit = {
         "SPDXID": "SPDXRef-toolkit",
         "name": "dockdist-toolkit",

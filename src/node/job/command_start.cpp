@@ -39,6 +39,7 @@ namespace {
     if (const auto became = become(job.account); !became) {
         report(problems, {.code = exit_codes::cannot_start, .message = became.error().message});
     }
+    may_be_read();
     if (const auto entered = enter_folder(job.part.workdir); !entered) {
         report(problems, {.code = exit_codes::cannot_start,
                           .message = entered.error().message + "\n  " + entered.error().hint});

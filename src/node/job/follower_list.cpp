@@ -36,6 +36,7 @@ void FollowerList::accept() {
 FollowerList::Follower& FollowerList::add(Fd socket, Fd other) {
     const int number = socket.get();
     auto& follower = *(followers_[number] = std::make_unique<Follower>());
+    follower.id = ++last_id_;
     follower.socket = std::move(socket);
     follower.other = std::move(other);
     follower.last_heard_ms = loop_.now_ms();
@@ -142,6 +143,17 @@ void FollowerList::answer(const std::string& event) {
     if (const auto found = followers_.find(ordering_); found != followers_.end()) {
         send(*found->second, event + "\n");
     }
+}
+
+std::function<void(const std::string& event)> FollowerList::later_answer() {
+    const auto asking = followers_.find(ordering_);
+    const auto id = asking == followers_.end() ? 0 : asking->second->id;
+    return [this, number = ordering_, id](const std::string& event) {
+        if (const auto found = followers_.find(number);
+            found != followers_.end() && found->second->id == id) {
+            send(*found->second, event + "\n");
+        }
+    };
 }
 
 void FollowerList::send(Follower& follower, const std::string& bytes) {

@@ -6,6 +6,7 @@
 #include "node/system/os.hpp"
 #include "shared/wire/job.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -41,12 +42,15 @@ public:
     // An event for every follower, and for each that comes later.
     void tell(const std::string& event);
     void forget_told() { told_.clear(); }
-    void answer(const std::string& event);      // to whoever has just ordered something
+    void answer(const std::string& event); // to whoever has just ordered something
+    // The same later, for as long as that one is there.
+    std::function<void(const std::string& event)> later_answer();
     void log_is(std::uint64_t size);            // nudges when it has grown
     void say_goodbye(const std::string& event); // the last one; waits a little for slow readers of the socket
 
 private:
     struct Follower {
+        std::uint64_t id = 0;
         Fd socket{};         // of a link, the pipe that is read
         Fd other{};          // of a link, the one that is written
         std::string heard{}; // an unfinished line
@@ -73,6 +77,7 @@ private:
     std::int64_t unheld_since_ms_;
     std::map<int, std::unique_ptr<Follower>> followers_{};
     int ordering_ = -1; // the follower whose order is obeyed now
+    std::uint64_t last_id_ = 0;
     std::vector<std::string> told_{};
     std::uint64_t log_size_ = 0;
 };

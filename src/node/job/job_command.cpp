@@ -14,6 +14,7 @@
 #include "shared/wire/job.hpp"
 #include "shared/wire/job_query.hpp"
 #include "shared/wire/json_reader.hpp"
+#include "shared/wire/stacks.hpp"
 
 #include <algorithm>
 #include <csignal>
@@ -28,6 +29,7 @@ namespace {
 constexpr std::int64_t stop_slack_ms = 15000;    // over the grace
 constexpr std::int64_t give_up_limit_ms = 30000; // for PID 1 to end a job whose supervisor does not answer
 constexpr std::int64_t rest_of_job_grace_ms = 2000;
+constexpr std::int64_t stacks_limit_ms = 90000; // a tool that hangs is ended before
 
 int fail(const Error& error) {
     print_error(error);
@@ -87,6 +89,49 @@ int stop(const wire::JobQuery& arguments) {
     remove_scratch(arguments.job); // where the supervisor could not
     print_event(event);
     return 0;
+}
+
+// What its supervisor answers, and nothing else that it tells its followers. A part that has ended has no
+// ranks.
+int stacks(const std::string& job) {
+    if (!wire::is_job_id(job)) {
+        return 2;
+    }
+    const auto supervisor = connect_unix(control_socket(job), SOCK_STREAM);
+    if (!supervisor) {
+        return load_summary(job) ? 0
+                                 : fail(Error{.kind = ErrorKind::not_found,
+                                              .message = "no job " + job + " on this node",
+                                              .hint = "`dockdist jobs` shows those that there are"});
+    }
+    const auto order = wire::job_command_line({.type = wire::JobCommand::Type::stacks});
+    (void)::send(supervisor->get(), order.data(), order.size(), MSG_NOSIGNAL);
+    const auto deadline = monotonic_ms() + stacks_limit_ms;
+    std::string heard;
+    char buffer[16384];
+    for (std::int64_t left = stacks_limit_ms; left > 0; left = deadline - monotonic_ms()) {
+        pollfd ready{.fd = supervisor->get(), .events = POLLIN, .revents = 0};
+        if (::poll(&ready, 1, static_cast<int>(left)) <= 0) {
+            continue;
+        }
+        const auto count = ::recv(supervisor->get(), buffer, sizeof buffer, 0);
+        if (count <= 0) {
+            return 0; // the part has ended
+        }
+        heard.append(buffer, static_cast<std::size_t>(count));
+        for (auto end = heard.find('\n'); end != std::string::npos; end = heard.find('\n')) {
+            const auto word = wire::parse_stacks_word(heard.substr(0, end));
+            if (word) {
+                (void)write_all(STDOUT_FILENO, heard.substr(0, end + 1));
+            }
+            if (word && word->over) {
+                return 0;
+            }
+            heard.erase(0, end + 1);
+        }
+    }
+    return fail(Error{.kind = ErrorKind::timeout,
+                      .message = "the job's supervisor on this node does not tell what its ranks are doing"});
 }
 
 // By PID 1, for what a supervisor has left that is gone; and with its process, for one that is there and does
@@ -167,6 +212,9 @@ int run_job(const std::vector<std::string>& arguments) {
     if (what == "history" && arguments.size() == 3) {
         return history(arguments[1], arguments[2]);
     }
+    if (what == "stacks" && arguments.size() == 2) {
+        return stacks(arguments[1]);
+    }
     if (what == "end" && (arguments.size() == 2 || arguments.size() == 3)) {
         return end(arguments);
     }
@@ -181,7 +229,7 @@ int run_job(const std::vector<std::string>& arguments) {
         return run_coordinator_end(arguments[1], arguments[2], arguments[3]);
     }
     (void)write_all(STDERR_FILENO, "usage: dockdist-init job start | follow JSON | stop JSON | list | "
-                                   "history JOB POINTS | link JOB PART TERM | end JOB [PID]\n");
+                                   "history JOB POINTS | stacks JOB | link JOB PART TERM | end JOB [PID]\n");
     return 2;
 }
 

@@ -37,6 +37,7 @@ public:
 private:
     void obey(const wire::JobCommand& order, bool again);
     void tell(wire::JobEvent event);
+    void tell_stacks();
     void note(const std::string& line) { job_.log.append(2, -1, "dockdist: " + line + "\n"); }
     void start_command();
     void hear_start();

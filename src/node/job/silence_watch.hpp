@@ -3,16 +3,15 @@
 #pragma once
 
 #include "node/job/log/output_log.hpp"
+#include "node/job/rank_looks.hpp"
 #include "node/system/accounts.hpp"
 #include "node/system/environment.hpp"
 #include "node/system/loop.hpp"
-#include "node/system/os.hpp"
 #include "shared/wire/job.hpp"
 
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <memory>
 #include <string_view>
 #include <sys/types.h>
 #include <utility>
@@ -36,10 +35,12 @@ public:
     void end();   // also what looks at its ranks
     void heard(std::uint8_t stream, std::int32_t rank, std::string_view bytes);
 
-    // Looks at each of the ranks (and the process that their processes descend from) side by side, as the
-    // job's user; what is seen goes to the log as if the rank had said it. `command` is looked at where there
-    // are no ranks; 0: there is none.
+    // Looks at each of the ranks, by the process that its processes descend from; at `command` where there
+    // are none; 0: there is none.
     using Ranks = std::vector<std::pair<std::int32_t, pid_t>>;
+    void look(Ranks ranks, pid_t command, const Account& account, const Environment& environment,
+              RankLooks::Heard heard);
+    // The same; what is seen goes to the log as if the rank had said it.
     void report(Ranks ranks, pid_t command, const Account& account, const Environment& environment);
 
 private:
@@ -47,15 +48,8 @@ private:
         std::int64_t last_ms = 0;
         bool line_is_open = false; // on stderr
     };
-    struct Look {
-        std::int32_t rank = -1;
-        pid_t pid = 0;
-        Fd output{};
-    };
     void arm(std::int64_t delay_ms);
-    void begin_look(std::int32_t rank, pid_t root, const Account& account, const Environment& environment);
-    void hear(Look& look);
-    void tell_when_reported();
+    void write_seen(const wire::RankStack& stack);
 
     Loop& loop_;
     OutputLog& log_;
@@ -66,7 +60,8 @@ private:
     bool silent_ = false;      // and that was told
     bool reporting_ = false;
     std::map<std::int32_t, Voice> voices_{};
-    std::vector<std::unique_ptr<Look>> looks_{};
+    bool advised_ = false; // in this report: once is enough
+    RankLooks looks_{loop_};
 };
 
 } // namespace dockdist::node

@@ -62,6 +62,7 @@ struct Paths {
     std::string pdsh = under_root("/opt/dockdist/libexec/pdsh");
     std::string rsync = under_root("/opt/dockdist/libexec/rsync");
     std::string probe = under_root("/opt/dockdist/libexec/dockdist-probe");
+    std::string py_spy = under_root("/opt/dockdist/libexec/py-spy");
     std::string infiniband = under_root("/sys/class/infiniband");
     std::string ssh_wrapper = under_root("/opt/dockdist/bin/ssh");
     std::string pdsh_wrapper = under_root("/opt/dockdist/bin/pdsh");

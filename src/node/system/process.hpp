@@ -18,8 +18,11 @@ namespace dockdist::node {
 // Whether PID 1 is the only process that can be seen here, so that it reaps and ends every other one.
 bool alone_in_container();
 
-int own_cpus();                          // that this process may run on
-void reset_signals();                    // all default, none blocked
+int own_cpus();       // that this process may run on
+void reset_signals(); // all default, none blocked
+// Where Yama lets no process read one that is not below it (ptrace_scope 1), what PID 1 has below itself may
+// read this one from now on, and what it becomes, but not what it forks. Elsewhere it changes nothing.
+void may_be_read();
 void raise_memlock_limit();              // soft to hard: RDMA pins memory, and sshd's sessions start low
 std::uint64_t open_files();              // RLIMIT_NOFILE, the soft limit
 void set_open_files(std::uint64_t most); // or the hard limit, where that is lower

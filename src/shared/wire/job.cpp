@@ -20,7 +20,7 @@ struct CommandName {
     JobCommand::Type type;
     std::string_view name;
 };
-constexpr std::array<CommandName, 11> command_names{{{JobCommand::Type::ping, "ping"},
+constexpr std::array<CommandName, 12> command_names{{{JobCommand::Type::ping, "ping"},
                                                      {JobCommand::Type::line, "line"},
                                                      {JobCommand::Type::take, "take"},
                                                      {JobCommand::Type::look, "look"},
@@ -29,6 +29,7 @@ constexpr std::array<CommandName, 11> command_names{{{JobCommand::Type::ping, "p
                                                      {JobCommand::Type::rest, "rest"},
                                                      {JobCommand::Type::begin, "begin"},
                                                      {JobCommand::Type::report, "report"},
+                                                     {JobCommand::Type::stacks, "stacks"},
                                                      {JobCommand::Type::over, "over"},
                                                      {JobCommand::Type::detach, "detach"}}};
 

@@ -83,6 +83,8 @@
 //                                             that one from now on: the job's nodes are others than before
 //   {"type":"report","attempt":A}             writes into the log what each rank is doing, with the stacks of
 //                                             its threads where a tool for it is there
+//   {"type":"stacks"}                         tells whoever asks what each rank is doing
+//                                             (shared/wire/stacks.hpp), and nobody else
 //   {"type":"over"}                           the job is over everywhere: ends what is left, and the part
 //   {"type":"detach"}
 // stop and over may bear "first", the job's first failure, which the part keeps in its result.
@@ -353,7 +355,7 @@ std::string job_event(const JobEvent& event);
 
 // A line from the client, or from the coordinator.
 struct JobCommand {
-    enum class Type { ping, line, take, look, stop, halt, rest, begin, report, over, detach };
+    enum class Type { ping, line, take, look, stop, halt, rest, begin, report, stacks, over, detach };
     Type type = Type::ping;
     std::int64_t grace_ms = 0;         // stop, halt
     int signal = 0;                    // stop; 0: as the opening says

@@ -15,6 +15,7 @@
 #include "shared/wire/relay.hpp"
 #include "shared/wire/sample.hpp"
 #include "shared/wire/setup.hpp"
+#include "shared/wire/stacks.hpp"
 #include "shared/wire/succession.hpp"
 #include "shared/wire/tree.hpp"
 #include "shared/wire/tunnel.hpp"
@@ -210,13 +211,14 @@ std::pair<const std::string, KindsSeen> kinds_of() {
 
 const std::map<std::string, KindsSeen>& word_kinds() {
     static const std::map<std::string, KindsSeen> kinds{
-        kinds_of<LinkOutcome>(),         kinds_of<Frame::Kind>(),
-        kinds_of<SessionFrame::Kind>(),  kinds_of<GpuTurn::State>(),
-        kinds_of<JoinMessage::Type>(),   kinds_of<JobEvent::Type>(),
-        kinds_of<JobCommand::Type>(),    kinds_of<Figure>(),
-        kinds_of<Finding::Kind>(),       kinds_of<RelayMessage::Type>(),
-        kinds_of<TreeEntry::Type>(),     kinds_of<SyncMessage::Kind>(),
-        kinds_of<TunnelFailure::Kind>(), kinds_of<TunnelKind>()};
+        kinds_of<LinkOutcome>(),        kinds_of<Frame::Kind>(),
+        kinds_of<SessionFrame::Kind>(), kinds_of<GpuTurn::State>(),
+        kinds_of<JoinMessage::Type>(),  kinds_of<JobEvent::Type>(),
+        kinds_of<JobCommand::Type>(),   kinds_of<Figure>(),
+        kinds_of<Finding::Kind>(),      kinds_of<RelayMessage::Type>(),
+        kinds_of<RankStack::State>(),   kinds_of<TreeEntry::Type>(),
+        kinds_of<SyncMessage::Kind>(),  kinds_of<TunnelFailure::Kind>(),
+        kinds_of<TunnelKind>()};
     return kinds;
 }
 
@@ -256,6 +258,12 @@ const std::map<std::string, WordReader>& word_readers() {
                                          }
                                      })},
         {"parse_gpu_report", reader(parse_gpu_report)},
+        {"parse_stacks_word", reader(parse_stacks_word,
+                                     [](auto& seen, const auto& word) {
+                                         if (!word.over) {
+                                             see(seen, word.stack.state);
+                                         }
+                                     })},
         {"parse_ready_probe", reader(parse_ready_probe)},
         {"parse_link_greeting", of_two_parts(parse_link_greeting)},
         {"parse_link_ping", of_two_parts(parse_link_ping)},

@@ -111,8 +111,8 @@ void add_run_options(CLI::App& command, RunOptions& options) {
         ->capture_default_str();
     auto* stall = duration(command.add_option(
         "--stall", options.stall,
-        "When no rank has written anything for this long: report what each is doing, with its stacks where "
-        "py-spy or gdb is in the image"));
+        "When no rank has written anything for this long: report what each is doing, with its stacks "
+        "(of other programs than Python where gdb is in the image)"));
     choice(command.add_option("--on-stall", options.on_stall,
                               "What follows the report: report (nothing), or stop, which "
                               "is a failure (exit code 124, or a restart)"),

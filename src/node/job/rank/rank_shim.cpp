@@ -218,6 +218,7 @@ Result<JobPart> find_part(const Environment& own) {
 
 [[noreturn]] void run_child(const JobPart& part, Environment& environment,
                             const std::optional<Knock>& supervisor, pid_t shim) {
+    may_be_read();
     ::setpgid(0, 0); // each signal reaches the rank once, also when the launcher signals its group
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != shim) {

@@ -1,0 +1,88 @@
+#include "client/job/job_stacks.hpp"
+
+#include "client/async/run_all.hpp"
+#include "client/async/with_timeout.hpp"
+#include "client/container/exec_command.hpp"
+#include "shared/core/text.hpp"
+#include "shared/wire/layout.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace dockdist {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto stacks_limit = 120s; // the node ends what takes long before
+constexpr std::size_t longest_stacks = 64U << 20U;
+
+Task<Result<std::vector<wire::RankStack>>> ask_stacks(ContainerEngine& engine, ContainerId id, JobId job) {
+    ExecConfig config;
+    config.command = {layout::init, "job", "stacks", job.str()};
+    config.user = "0:0";
+    const auto answer = co_await run_command(engine, id, std::move(config), longest_stacks);
+    if (!answer) {
+        co_return answer.error();
+    }
+    std::vector<wire::RankStack> ranks;
+    for (const auto& line : split(answer->out, '\n')) {
+        if (line.empty()) {
+            continue;
+        }
+        auto word = wire::parse_stacks_word(line);
+        if (!word) {
+            co_return word.error();
+        }
+        if (!word->over) {
+            ranks.push_back(std::move(word->stack));
+        }
+    }
+    if (answer->exit_code != 0 && ranks.empty()) {
+        co_return Error{ErrorKind::node, "",
+                        "it does not tell what its ranks are doing: " + printable(last_line(answer->err)),
+                        "a node of an older dockdist cannot: `dockdist up` recreates it"};
+    }
+    co_return ranks;
+}
+
+} // namespace
+
+Task<JobStacks> fetch_stacks(const Engines& engines, const KnownJob& job) {
+    std::vector<Task<Result<std::vector<wire::RankStack>>>> tasks;
+    std::vector<ReadyNode> nodes;
+    for (const auto& part : job.parts) {
+        if (part.summary.running) {
+            nodes.push_back(part.node);
+            tasks.push_back(
+                with_timeout(ask_stacks(*engines[part.node.host], part.node.id, job.job), stacks_limit,
+                             Error{ErrorKind::timeout, "", "the node does not tell what its ranks are doing",
+                                   "see `dockdist status`"}));
+        }
+    }
+    auto answers = co_await run_all(std::move(tasks));
+    name_nodes(answers, nodes);
+    const auto commands = wire::command_ranks(latest_of(job).policy);
+    JobStacks stacks;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        if (!answers[i]) {
+            stacks.errors.push_back(answers[i].error());
+            continue;
+        }
+        for (auto& stack : *answers[i]) {
+            if (const auto own = commands.find(nodes[i].name.str());
+                stack.rank < 0 && own != commands.end()) {
+                stack.rank = own->second;
+            }
+            stacks.ranks.push_back({nodes[i].name, std::move(stack)});
+        }
+    }
+    std::ranges::sort(stacks.ranks, {},
+                      [](const PlacedStack& one) { return std::pair(one.stack.rank, one.node); });
+    co_return stacks;
+}
+
+} // namespace dockdist

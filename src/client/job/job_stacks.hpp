@@ -1,0 +1,24 @@
+// What the ranks of a running job are doing, as its nodes tell it.
+#pragma once
+
+#include "client/job/job_list.hpp"
+#include "shared/wire/stacks.hpp"
+
+#include <vector>
+
+namespace dockdist {
+
+struct PlacedStack {
+    NodeName node{};
+    wire::RankStack stack{};
+};
+
+struct JobStacks {
+    std::vector<PlacedStack> ranks{}; // by their numbers
+    Errors errors{};                  // of nodes that do not answer
+};
+
+// Asks the nodes on which the job runs side by side.
+Task<JobStacks> fetch_stacks(const Engines& engines, const KnownJob& job);
+
+} // namespace dockdist

@@ -1,0 +1,57 @@
+// Looks at the ranks of a part side by side (node/job/rank_look.hpp), each by a process of its own that is
+// the job's user: a child of the supervisor, and so below PID 1, which ranks let trace them.
+#pragma once
+
+#include "node/system/accounts.hpp"
+#include "node/system/environment.hpp"
+#include "node/system/loop.hpp"
+#include "node/system/os.hpp"
+#include "shared/wire/stacks.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace dockdist::node {
+
+class RankLooks {
+public:
+    explicit RankLooks(Loop& loop) : loop_(loop) {}
+    ~RankLooks() { end(); }
+    RankLooks(const RankLooks&) = delete;
+    RankLooks& operator=(const RankLooks&) = delete;
+
+    struct Wanted {
+        std::int32_t rank = -1;
+        pid_t root = 0; // from which its processes descend
+        std::int64_t silent_ms = 0;
+    };
+    struct Heard {
+        std::function<void(wire::RankStack)> seen{}; // once for each
+        std::function<void()> over{};                // after the last one; at once where there is none
+    };
+    void begin(const std::vector<Wanted>& wanted, const Account& account, const Environment& environment,
+               Heard heard);
+    void end(); // of all that are under way: nothing more is seen, and each is over
+
+private:
+    struct Look {
+        Wanted wanted{};
+        pid_t pid = 0;
+        Fd output{};
+        std::string text{};
+        std::shared_ptr<Heard> heard{};
+    };
+    void begin_look(const Wanted& wanted, const Account& account, const Environment& environment,
+                    const std::shared_ptr<Heard>& heard);
+    void hear(Look& look);
+    void has_told(Look& look);
+
+    Loop& loop_;
+    std::vector<std::unique_ptr<Look>> looks_{};
+};
+
+} // namespace dockdist::node

@@ -1,0 +1,160 @@
+#include "shared/wire/stacks.hpp"
+
+#include "shared/wire/frame.hpp"
+#include "shared/wire/json_reader.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace dockdist::wire {
+namespace {
+
+using StackState = RankStack::State;
+
+struct StateName {
+    StackState state;
+    std::string_view name;
+};
+constexpr std::array<StateName, 6> state_names{{{StackState::running, "running"},
+                                                {StackState::sleeping, "sleeping"},
+                                                {StackState::in_kernel, "in_kernel"},
+                                                {StackState::stopped, "stopped"},
+                                                {StackState::traced, "traced"},
+                                                {StackState::ending, "ending"}}};
+
+constexpr int most_line = std::numeric_limits<int>::max();
+constexpr std::int64_t most_number = std::numeric_limits<std::int64_t>::max();
+constexpr int most_percent = 1'000'000;
+
+void read_frame(ObjectReader& reader, StackFrame& frame) {
+    reader.read("function", frame.function, longest_stack_word);
+    reader.read("file", frame.file, longest_stack_word);
+    reader.read("line", frame.line, 0, most_line);
+}
+
+void read_thread(ObjectReader& reader, ThreadStack& thread) {
+    reader.read("name", thread.name, longest_stack_word);
+    reader.read("id", thread.id, 0, most_number);
+    reader.read("active", thread.active);
+    reader.read("holds_gil", thread.holds_gil);
+    read_objects(reader, "frames", [&](ObjectReader& nested) {
+        if (thread.frames.size() == most_stack_frames) {
+            return nested.fail("too many frames");
+        }
+        read_frame(nested, thread.frames.emplace_back());
+    });
+}
+
+void read_state(ObjectReader& reader, StackState& state) {
+    std::string name(to_string(state));
+    reader.read("state", name);
+    const auto* const found = std::ranges::find(state_names, name, &StateName::name);
+    if (found == state_names.end()) {
+        return reader.fail("unknown state \"" + name + "\"");
+    }
+    state = found->state;
+}
+
+void read_stack(ObjectReader& reader, RankStack& stack) {
+    reader.require("rank");
+    reader.read("rank", stack.rank, -1, max_rank);
+    reader.read("pid", stack.pid, 0, most_number);
+    reader.read("command", stack.command, longest_stack_word);
+    read_state(reader, stack.state);
+    reader.read("waits_in", stack.waits_in, longest_stack_word);
+    reader.read("cpu_percent", stack.cpu_percent, 0, most_percent);
+    reader.read("thread_count", stack.thread_count, 0, most_number);
+    reader.read("silent_ms", stack.silent_ms, 0, most_number);
+    reader.read("moves", stack.moves);
+    reader.read("tool", stack.tool, longest_stack_word);
+    read_objects(reader, "threads", [&](ObjectReader& nested) {
+        if (stack.threads.size() == most_stack_threads) {
+            return nested.fail("too many threads");
+        }
+        read_thread(nested, stack.threads.emplace_back());
+    });
+    reader.read_bytes("lines", stack.lines);
+    reader.read("problem", stack.problem, longest_stack_word);
+    reader.read("advice", stack.advice, longest_stack_word);
+    if (!reader.failed() && stack.lines.size() > most_stack_lines) {
+        reader.fail("too many lines");
+    }
+}
+
+nlohmann::json thread_object(const ThreadStack& thread) {
+    auto frames = nlohmann::json::array();
+    for (const auto& frame : thread.frames) {
+        frames.push_back({{"function", frame.function}, {"file", frame.file}, {"line", frame.line}});
+    }
+    return {{"name", thread.name},
+            {"id", thread.id},
+            {"active", thread.active},
+            {"holds_gil", thread.holds_gil},
+            {"frames", std::move(frames)}};
+}
+
+} // namespace
+
+std::string_view to_string(StackState state) {
+    return std::ranges::find(state_names, state, &StateName::state)->name;
+}
+
+const ThreadStack* main_thread(const std::vector<ThreadStack>& threads, std::int64_t pid) {
+    auto found = std::ranges::find(threads, pid, &ThreadStack::id);
+    if (found == threads.end()) {
+        found = std::ranges::find(threads, "MainThread", &ThreadStack::name);
+    }
+    return found == threads.end() ? nullptr : &*found;
+}
+
+std::string rank_stack_line(const RankStack& stack) {
+    nlohmann::json json{{"type", "stacks"},
+                        {"rank", stack.rank},
+                        {"pid", stack.pid},
+                        {"command", stack.command},
+                        {"state", to_string(stack.state)},
+                        {"waits_in", stack.waits_in},
+                        {"cpu_percent", stack.cpu_percent},
+                        {"thread_count", stack.thread_count},
+                        {"silent_ms", stack.silent_ms},
+                        {"moves", stack.moves},
+                        {"tool", stack.tool},
+                        {"threads", nlohmann::json::array()},
+                        {"lines", bytes_array(stack.lines)},
+                        {"problem", stack.problem},
+                        {"advice", stack.advice}};
+    for (const auto& thread : stack.threads) {
+        json["threads"].push_back(thread_object(thread));
+    }
+    return dump(json);
+}
+
+std::string stacks_told_line() {
+    return dump({{"type", "stacks_told"}});
+}
+
+Result<StacksWord> parse_stacks_word(std::string_view line) {
+    const auto object = parse_object(line, "what ranks are doing");
+    if (!object) {
+        return object.error();
+    }
+    StacksWord word;
+    ObjectReader reader(*object, "what ranks are doing");
+    std::string type;
+    reader.require("type");
+    reader.read("type", type);
+    if (type == "stacks_told") {
+        word.over = true;
+    } else if (type == "stacks") {
+        read_stack(reader, word.stack);
+    } else {
+        reader.fail("unknown type \"" + type + "\"");
+    }
+    if (reader.failed()) {
+        return reader.error();
+    }
+    return word;
+}
+
+} // namespace dockdist::wire

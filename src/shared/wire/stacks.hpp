@@ -1,0 +1,71 @@
+// What the processes of ranks are doing, as a node tells it: a line of JSON for each rank.
+//   `dockdist-init job stacks JOB` writes them to its stdout, {"type":"stacks",…}, and at their end
+//   {"type":"stacks_told"}; the supervisor of the part answers it with the same lines.
+#pragma once
+
+#include "shared/core/result.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dockdist::wire {
+
+// Bounds of what is told: the first threads and the innermost frames count.
+inline constexpr std::size_t most_stack_threads = 64;
+inline constexpr std::size_t most_stack_frames = 100;
+inline constexpr std::size_t most_stack_lines = 120;
+inline constexpr std::size_t longest_stack_word = 512; // bytes
+
+struct StackFrame {
+    std::string function{};
+    std::string file{}; // as Python was given it
+    int line = 0;       // 0: not known
+    bool operator==(const StackFrame&) const = default;
+};
+
+struct ThreadStack {
+    std::string name{};
+    std::int64_t id = 0; // the kernel's
+    bool active = false; // works, rather than waits
+    bool holds_gil = false;
+    std::vector<StackFrame> frames{}; // the innermost first
+    bool operator==(const ThreadStack&) const = default;
+};
+
+struct RankStack {
+    enum class State { running, sleeping, in_kernel, stopped, traced, ending };
+
+    int rank = -1; // -1: the command of a part that starts no ranks of its own
+    std::int64_t pid = 0;
+    std::string command{}; // cut
+    State state = State::sleeping;
+    std::string waits_in{};        // the kernel's function; empty: not told
+    int cpu_percent = 0;           // of one processor, over half a second
+    std::int64_t thread_count = 0; // as the kernel counts them
+    std::int64_t silent_ms = 0;    // since it wrote its last
+    bool moves = false;            // its main thread stood elsewhere half a second before
+    std::string tool{};            // which has read the stacks: py-spy, gdb; empty: none
+    std::vector<ThreadStack> threads{};
+    std::vector<std::string> lines{}; // what a tool said that is not of Python
+    std::string problem{}, advice{};  // why there are no stacks, and what helps
+    bool operator==(const RankStack&) const = default;
+};
+
+std::string_view to_string(RankStack::State state); // as in JSON
+// Null: none of them says that it is.
+const ThreadStack* main_thread(const std::vector<ThreadStack>& threads, std::int64_t pid);
+
+std::string rank_stack_line(const RankStack& stack); // without '\n'
+std::string stacks_told_line();
+
+struct StacksWord {
+    bool over = false; // nothing more comes
+    RankStack stack{};
+};
+// Errors: protocol.
+Result<StacksWord> parse_stacks_word(std::string_view line);
+
+} // namespace dockdist::wire

@@ -1,0 +1,145 @@
+#include "shared/diagnosis/verdict.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace verdict_test {
+
+using namespace dockdist;
+using State = wire::RankStack::State;
+using Kind = HangVerdict::Kind;
+
+namespace {
+
+constexpr auto c10d = "/usr/lib/python3/dist-packages/torch/distributed/distributed_c10d.py";
+
+wire::RankStack standing(int rank, std::vector<wire::StackFrame> frames) {
+    return {.rank = rank,
+            .pid = 10 + rank,
+            .command = "python3 train.py",
+            .thread_count = 1,
+            .silent_ms = 60000,
+            .tool = "py-spy",
+            .threads = {{.name = "MainThread", .id = 10 + rank, .frames = std::move(frames)}}};
+}
+
+wire::RankStack in_all_reduce(int rank, int line = 12) {
+    return standing(rank, {{"all_reduce", c10d, 2811}, {"step", "/workspace/train.py", line}});
+}
+
+HangVerdict of(const std::vector<wire::RankStack>& stacks) {
+    std::vector<LocatedStack> located;
+    for (const auto& stack : stacks) {
+        located.push_back({"node-" + std::to_string(stack.rank / 2), &stack});
+    }
+    return judge(located);
+}
+
+} // namespace
+
+TEST_CASE("who waits for nobody keeps those waiting that wait for him") {
+    const auto loads = standing(1, {{"_try_get_data", "/x/site-packages/torch/utils/data/dataloader.py", 1},
+                                    {"main", "/workspace/train.py", 30}});
+    const auto verdict = of({in_all_reduce(0), loads, in_all_reduce(2), in_all_reduce(3)});
+    CHECK(verdict.kind == Kind::behind);
+    CHECK(verdict.ranks == std::vector<std::size_t>{1});
+    CHECK(verdict.text == "rank 1 on node-0: it waits for its next batch of data, in main (train.py:30); 3 "
+                          "others wait for it in step (train.py:12)");
+    CHECK(verdict.hint.find("--threads") != std::string::npos);
+}
+
+TEST_CASE("a state says why by itself, read or not") {
+    for (const auto& [state, words] : {std::pair{State::stopped, "it was stopped (SIGSTOP)"},
+                                       std::pair{State::traced, "a debugger holds it"},
+                                       std::pair{State::in_kernel, "it waits in the kernel in nfs_wait"},
+                                       std::pair{State::ending, "it is ending"}}) {
+        wire::RankStack guilty{.rank = 1, .pid = 11, .state = state, .waits_in = "nfs_wait"};
+        const auto verdict = of({in_all_reduce(0), guilty});
+        CHECK(verdict.kind == Kind::behind);
+        CHECK(verdict.text ==
+              std::string("rank 1 on node-0: ") + words + "; another one waits for it in step (train.py:12)");
+    }
+    auto stopped_in_collective = in_all_reduce(1);
+    stopped_in_collective.state = State::stopped;
+    CHECK(of({in_all_reduce(0), stopped_in_collective})
+              .text.starts_with("rank 1 on node-0: it was stopped (SIGSTOP), in step (train.py:12)"));
+}
+
+TEST_CASE("who works is slow or busy, not hung; who holds the GIL is said to") {
+    auto busy = standing(0, {{"crunch", "/workspace/train.py", 3}});
+    busy.cpu_percent = 100;
+    CHECK(
+        of({busy, in_all_reduce(1)}).text.starts_with("rank 0 on node-0: it works, in crunch (train.py:3)"));
+    CHECK(of({busy, in_all_reduce(1)}).hint == "it is slower than the others, or has more to do");
+    busy.threads[0].holds_gil = true;
+    CHECK(of({busy, in_all_reduce(1)})
+              .text.starts_with("rank 0 on node-0: it works, and holds Python's GIL, in crunch"));
+    busy.moves = true;
+    CHECK(of({busy, in_all_reduce(1)}).hint == "it is slower than the others, or has more to do");
+    busy.moves = false;
+    busy.cpu_percent = 49;
+    CHECK(of({busy, in_all_reduce(1)})
+              .text.starts_with("rank 0 on node-0: it is in code of its own, in crunch"));
+}
+
+TEST_CASE("a wait that spins is a wait; the backward pass waits where it does nothing") {
+    auto spins = in_all_reduce(0);
+    spins.state = State::running;
+    spins.cpu_percent = 100;
+    auto backward = standing(1, {{"_engine_run_backward", "/x/site-packages/torch/autograd/graph.py", 1},
+                                 {"step", "/workspace/train.py", 12}});
+    CHECK(of({spins, backward}).kind == Kind::same_collective);
+    backward.cpu_percent = 20;
+    CHECK(of({spins, backward}).kind == Kind::behind);
+}
+
+TEST_CASE(
+    "all that wait at one place wait for GPUs or the network; at several, they call different collectives") {
+    const auto same = of({in_all_reduce(0), in_all_reduce(1)});
+    CHECK(same.kind == Kind::same_collective);
+    CHECK(same.ranks.empty());
+    CHECK(same.text == "all wait for each other in step (train.py:12)");
+    CHECK(same.hint.find("dockdist check --deep") != std::string::npos);
+    const auto comes = [](int rank) {
+        return standing(rank, {{"init_process_group", c10d, 1}, {"main", "/workspace/train.py", 2}});
+    };
+    CHECK(of({comes(0), comes(1)}).hint.starts_with("a rank that was to come is missing"));
+
+    const auto differ = of({in_all_reduce(0), in_all_reduce(1), in_all_reduce(2, 19), in_all_reduce(3)});
+    CHECK(differ.kind == Kind::mismatch);
+    CHECK(differ.ranks == std::vector<std::size_t>{2});
+    CHECK(differ.text == "rank 2 on node-1 waits in step (train.py:19), others in step (train.py:12)");
+    CHECK(of({in_all_reduce(0, 7), in_all_reduce(1), in_all_reduce(2), in_all_reduce(3, 7), in_all_reduce(4)})
+              .text == "rank 0 on node-0 and 1 more wait in step (train.py:7), others in step (train.py:12)");
+}
+
+TEST_CASE("without a positive reason there is no verdict") {
+    const auto own = standing(0, {{"crunch", "/workspace/train.py", 3}});
+    CHECK(of({}).kind == Kind::none);
+    CHECK(of({in_all_reduce(0)}).kind == Kind::none);
+    CHECK(of({own, standing(1, {{"crunch", "/workspace/train.py", 3}})}).kind == Kind::none);
+    CHECK(of({in_all_reduce(0), {.rank = 1, .pid = 11}}).kind == Kind::none); // could not be read
+    auto talks = in_all_reduce(1);
+    talks.silent_ms = 9999;
+    CHECK(of({in_all_reduce(0), talks}).kind == Kind::none);
+    talks.silent_ms = 10000;
+    CHECK(of({in_all_reduce(0), talks}).kind == Kind::same_collective);
+    talks.moves = true;
+    CHECK(of({in_all_reduce(0), talks}).kind == Kind::none);
+}
+
+TEST_CASE("of many who are behind some are named") {
+    std::vector<wire::RankStack> many;
+    for (int rank = 0; rank < 6; ++rank) {
+        many.push_back(standing(rank, {{"crunch", "/workspace/train.py", 3}}));
+    }
+    many.push_back(in_all_reduce(6));
+    CHECK(of(many).text.starts_with(
+        "rank 0 on node-0, rank 1 on node-0, rank 2 on node-1, rank 3 on node-1 and 2 more: it is in code"));
+    CHECK(of(many).ranks.size() == 6);
+}
+
+} // namespace verdict_test
