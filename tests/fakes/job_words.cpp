@@ -161,6 +161,9 @@ void add_events(std::vector<WireWord>& words) {
                           .failure = some_failure(),
                           .result = some_result(),
                           .address = "http://10.0.0.1:8000",
+                          .ranks = {{.rank = 1,
+                                     .pid = 7,
+                                     .threads = {{.name = "MainThread", .frames = {{"f", "a.py", 1}}}}}},
                           .error = {ErrorKind::node, "", "m", "h"}})});
             }
         }

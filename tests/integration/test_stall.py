@@ -4,6 +4,7 @@ import json
 import re
 
 from harness import assert_in, cluster, eventually, job_left
+from harness.launching import nodes
 from harness.terminal import Terminal
 
 # Rank 1 is lost in its data, another waits for it; one computes, and somebody has stopped one.
@@ -47,6 +48,27 @@ def test_a_job_that_hangs_is_told_with_its_stacks_and_ended(lab):
         assert c.processes("python3") == []
         jobs = json.loads(c.run("jobs", "-o", "json").stdout)
         assert jobs["jobs"][0]["exit_code"] == 124, jobs
+
+
+# Rank 1 never comes to the barrier at which the others wait.
+BEHIND = """
+import time, torch.distributed as dist
+dist.init_process_group("gloo")
+def read_next_batch():
+    time.sleep(1000)
+if dist.get_rank() == 1:
+    read_next_batch()
+dist.barrier()
+"""
+
+
+def test_who_keeps_the_others_waiting_is_told_with_the_line_of_code(lab):
+    with nodes(lab, "t-verdict") as c:
+        (c.folder_in_nodes / "train.py").write_text(BEHIND)
+        done = c.run("run", "--launcher", "torchrun", "--stall", "5s", "--on-stall", "stop", "--", "train.py", code=124)
+        verdict = r"rank 1 on node-0: it is in code of its own, in read_next_batch \(train\.py:5\); 3 others wait for it in <module> \(train\.py:8\)"
+        assert re.search(rf"^warning: {verdict}\n", done.stderr, re.M), done.stderr
+        assert re.search(rf"error: node-0: job-\w+: no rank wrote anything for 5 s: {verdict}\n", done.stderr), done.stderr
 
 
 def test_where_each_rank_of_a_living_job_stands_is_asked_from_outside(lab):

@@ -32,7 +32,7 @@ void SilenceWatch::arm(std::int64_t delay_ms) {
             return arm(left);
         }
         silent_ = true;
-        on_event(wire::JobEvent::Type::silent);
+        on_event({.type = wire::JobEvent::Type::silent});
     });
 }
 
@@ -46,7 +46,7 @@ void SilenceWatch::heard(std::uint8_t stream, std::int32_t rank, std::string_vie
     if (silent_) {
         silent_ = false;
         arm(stall_ms_);
-        on_event(wire::JobEvent::Type::speaks);
+        on_event({.type = wire::JobEvent::Type::speaks});
     }
 }
 
@@ -71,12 +71,17 @@ void SilenceWatch::report(Ranks ranks, pid_t command, const Account& account,
     }
     reporting_ = true;
     advised_ = false;
+    seen_.clear();
     look(std::move(ranks), command, account, environment,
-         {.seen = [this](const wire::RankStack& stack) { write_seen(stack); },
+         {.seen =
+              [this](wire::RankStack stack) {
+                  write_seen(stack);
+                  keep_seen(std::move(stack));
+              },
           .over =
               [this] {
                   if (std::exchange(reporting_, false)) {
-                      on_event(wire::JobEvent::Type::reported);
+                      on_event({.type = wire::JobEvent::Type::reported, .ranks = std::exchange(seen_, {})});
                   }
               }});
 }
@@ -87,6 +92,25 @@ void SilenceWatch::write_seen(const wire::RankStack& stack) {
     }
     log_.append(2, stack.rank, stack_text(stack, !advised_));
     advised_ = advised_ || !stack.advice.empty();
+}
+
+// What the job's coordinator judges by.
+void SilenceWatch::keep_seen(wire::RankStack stack) {
+    if (seen_.size() == wire::most_told_ranks) {
+        return;
+    }
+    const auto* const main = wire::main_thread(stack.threads, stack.pid);
+    auto threads = main == nullptr ? std::vector<wire::ThreadStack>() : std::vector{*main};
+    // Whoever holds the GIL is told without its frames.
+    for (auto& thread : stack.threads) {
+        if (thread.holds_gil && &thread != main) {
+            threads.push_back(
+                {.name = thread.name, .id = thread.id, .active = thread.active, .holds_gil = true});
+        }
+    }
+    stack.threads = std::move(threads);
+    stack.lines.clear();
+    seen_.push_back(std::move(stack));
 }
 
 } // namespace dockdist::node

@@ -29,7 +29,7 @@ public:
     SilenceWatch& operator=(const SilenceWatch&) = delete;
 
     // silent, speaks, reported
-    std::function<void(wire::JobEvent::Type)> on_event{};
+    std::function<void(wire::JobEvent)> on_event{};
 
     void begin(); // of an attempt
     void end();   // also what looks at its ranks
@@ -50,6 +50,7 @@ private:
     };
     void arm(std::int64_t delay_ms);
     void write_seen(const wire::RankStack& stack);
+    void keep_seen(wire::RankStack stack);
 
     Loop& loop_;
     OutputLog& log_;
@@ -60,7 +61,8 @@ private:
     bool silent_ = false;      // and that was told
     bool reporting_ = false;
     std::map<std::int32_t, Voice> voices_{};
-    bool advised_ = false; // in this report: once is enough
+    bool advised_ = false;                // in this report: once is enough
+    std::vector<wire::RankStack> seen_{}; // in this report
     RankLooks looks_{loop_};
 };
 

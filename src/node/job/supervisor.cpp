@@ -39,7 +39,7 @@ void Supervisor::begin() {
     };
     ready_.on_ready = [this](const std::string& address) { is_ready(address); };
     ready_.on_note = [this](const std::string& line) { note(line); };
-    silence_.on_event = [this](wire::JobEvent::Type type) { tell({.type = type}); };
+    silence_.on_event = [this](wire::JobEvent event) { tell(std::move(event)); };
     recorder_.on_event = [this](wire::JobEvent event) { tell(std::move(event)); };
     sweep_.on_ranks_gone = [this] { tell({.type = wire::JobEvent::Type::ranks_gone}); };
     followers_.on_order = [this](const wire::JobCommand& order, bool again) { obey(order, again); };

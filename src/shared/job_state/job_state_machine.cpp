@@ -65,7 +65,7 @@ void JobStateMachine::hear(std::size_t part, const wire::JobEvent& event) {
     case Type::busy:
         return busy(part, event.attempt);
     case Type::reported:
-        return reported(part, event.attempt);
+        return reported(part, event.attempt, event.ranks);
     case Type::ranks_gone:
         return ranks_gone(part, event.attempt);
     case Type::ready:

@@ -73,7 +73,7 @@ public:
     // `gpus`: how many of the job are there; of the parts that have some all must be idle.
     void idle(std::size_t part, int attempt, int gpus);
     void busy(std::size_t part, int attempt);
-    void reported(std::size_t part, int attempt);
+    void reported(std::size_t part, int attempt, std::vector<wire::RankStack> ranks = {});
     void ranks_gone(std::size_t part, int attempt);
     void is_ready(std::size_t part, int attempt, const std::string& address);
     // Gone without a word; `why` in words. False where the job goes on, or it had only its farewell left to
@@ -117,7 +117,8 @@ private:
         bool gone = false;
         bool silent = false;
         bool reported = false;
-        bool ranks_gone = false; // and it waits with what has started them
+        std::vector<wire::RankStack> stacks{}; // that it has reported
+        bool ranks_gone = false;               // and it waits with what has started them
         bool idle = false;
         int gpus = 0; // known once it is idle
         int ranks = 0;
@@ -132,6 +133,7 @@ private:
     bool all_running(bool Part::* said) const; // have said that
     std::optional<std::int64_t> stalled_from_ms() const;
     std::vector<Order> watch_silence(std::int64_t now_ms);
+    void has_reported(bool all);
     std::optional<std::int64_t> idle_since_ms() const; // when that is so long that it is said
     void watch_idleness(std::int64_t now_ms);
     int gpus() const; // of the parts that run
@@ -166,6 +168,7 @@ private:
     std::int64_t spoke_at_ms_ = 0;                   // 0: never
     std::optional<std::size_t> first_silent_{};      // the part
     std::optional<std::int64_t> reports_until_ms_{}; // it has stalled, and reports are awaited no longer
+    bool verdict_is_told_ = false;                   // of these reports, or there was none to tell
     bool rest_told_ = false;                         // in this attempt
     bool something_ended_ = false;  // since the last decision: its GPUs may have worked until then
     bool something_idled_ = false;  // since the last decision

@@ -1,5 +1,6 @@
 // JobStateMachine's watch over the silence of its parts, and over its service.
 #include "shared/core/exit_codes.hpp"
+#include "shared/diagnosis/verdict.hpp"
 #include "shared/job_state/job_state_machine.hpp"
 #include "shared/job_state/job_text.hpp"
 
@@ -43,9 +44,10 @@ void JobStateMachine::is_ready(std::size_t part, int attempt, const std::string&
     }
 }
 
-void JobStateMachine::reported(std::size_t part, int attempt) {
+void JobStateMachine::reported(std::size_t part, int attempt, std::vector<wire::RankStack> ranks) {
     if (speaks_of_now(attempt)) {
         parts_[part].reported = true;
+        parts_[part].stacks = std::move(ranks);
     }
 }
 
@@ -81,6 +83,7 @@ std::vector<JobStateMachine::Order> JobStateMachine::watch_silence(std::int64_t 
     }
     if (!reports_until_ms_) {
         reports_until_ms_ = now_ms + longest_report_ms;
+        verdict_is_told_ = false;
         note(Notice::Kind::stalled, "", stall_text(settings_, settings_.parts[*first_silent_].node));
         std::vector<Order> orders;
         for (std::size_t i = 0; i < parts_.size(); ++i) {
@@ -90,10 +93,43 @@ std::vector<JobStateMachine::Order> JobStateMachine::watch_silence(std::int64_t 
         }
         return orders;
     }
-    if (settings_.stop_stalled && (all_running(&Part::reported) || now_ms >= *reports_until_ms_)) {
-        fail(*first_silent_, {.code = exit_codes::timed_out, .finding = silence_text(settings_)});
+    const bool all = all_running(&Part::reported);
+    if (all || now_ms >= *reports_until_ms_) {
+        has_reported(all);
     }
     return {};
+}
+
+// Who is silent because another one has not come is no cause; by what only some have told nobody is judged.
+void JobStateMachine::has_reported(bool all) {
+    HangVerdict verdict;
+    std::size_t part = *first_silent_;
+    if (all) {
+        std::vector<LocatedStack> ranks;
+        std::vector<std::size_t> parts;
+        const auto commands = wire::command_ranks(settings_);
+        for (std::size_t i = 0; i < parts_.size(); ++i) {
+            const auto command = commands.find(settings_.parts[i].node);
+            for (auto& stack : parts_[i].stacks) {
+                if (stack.rank < 0 && command != commands.end()) {
+                    stack.rank = command->second;
+                }
+                ranks.push_back({settings_.parts[i].node, &stack});
+                parts.push_back(i);
+            }
+        }
+        verdict = judge(ranks);
+        part = verdict.ranks.empty() ? part : parts[verdict.ranks.front()];
+    }
+    const bool told = std::exchange(verdict_is_told_, true);
+    if (verdict.kind != HangVerdict::Kind::none && !told) {
+        note(Notice::Kind::stalled, "", verdict.text + (verdict.hint.empty() ? "" : "; " + verdict.hint));
+    }
+    if (settings_.stop_stalled) {
+        fail(part, {.code = exit_codes::timed_out,
+                    .advice = verdict.hint,
+                    .finding = silence_text(settings_) + (verdict.text.empty() ? "" : ": " + verdict.text)});
+    }
 }
 
 } // namespace dockdist

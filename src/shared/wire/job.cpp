@@ -222,6 +222,13 @@ Result<JobEvent> parse_job_event(std::string_view payload) {
         reader.read("gpus", event.gpus, 0, most_gpus);
     } else if (event.type == Type::rank_failed) {
         read_failure(reader, event.failure);
+    } else if (event.type == Type::reported) {
+        read_objects(reader, "ranks", [&](ObjectReader& rank) {
+            if (event.ranks.size() == most_told_ranks) {
+                return rank.fail("too many ranks");
+            }
+            read_rank_stack(rank, event.ranks.emplace_back());
+        });
     } else if (event.type == Type::ready) {
         reader.read_bytes("address", event.address);
     } else if (event.type == Type::ended || event.type == Type::exited) {
@@ -264,10 +271,15 @@ std::string job_event(const JobEvent& event) {
     case Type::error:
         object = error_to_json(event.error);
         break;
+    case Type::reported:
+        object["ranks"] = json::array();
+        for (const auto& rank : event.ranks) {
+            object["ranks"].push_back(rank_stack_object(rank));
+        }
+        break;
     case Type::silent:
     case Type::speaks:
     case Type::busy:
-    case Type::reported:
     case Type::ranks_gone:
     case Type::detached:
         break;

@@ -58,7 +58,8 @@
 //   silent       nothing was written here for JobPolicy::stall_ms; `speaks` takes it back
 //   idle         the job's GPUs here ("gpus" of them; 0: it has none here) have done nothing for
 //                JobPolicy::idle_ms; `busy` takes it back
-//   reported     what the ranks here are doing stands in the log, as `report` has asked
+//   reported     what the ranks here are doing stands in the log, as `report` has asked; and of "ranks" what
+//                their main threads do (shared/wire/stacks.hpp)
 //   ranks_gone   the part is being ended, no rank is left in it, and what has started them waits for `rest`,
 //   or
 //                until the grace is over: where its ranks are started from another node, and the policy has
@@ -119,6 +120,7 @@
 #include "shared/wire/gpus.hpp"
 #include "shared/wire/job_usage.hpp"
 #include "shared/wire/question.hpp"
+#include "shared/wire/stacks.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -347,7 +349,8 @@ struct JobEvent {
     int gpus = 0; // idle
     JobFailure failure{};
     JobResult result{};
-    std::string address{}; // ready
+    std::string address{};          // ready
+    std::vector<RankStack> ranks{}; // reported; their main threads alone
     Error error{};
 };
 Result<JobEvent> parse_job_event(std::string_view payload);

@@ -56,32 +56,6 @@ void read_state(ObjectReader& reader, StackState& state) {
     state = found->state;
 }
 
-void read_stack(ObjectReader& reader, RankStack& stack) {
-    reader.require("rank");
-    reader.read("rank", stack.rank, -1, max_rank);
-    reader.read("pid", stack.pid, 0, most_number);
-    reader.read("command", stack.command, longest_stack_word);
-    read_state(reader, stack.state);
-    reader.read("waits_in", stack.waits_in, longest_stack_word);
-    reader.read("cpu_percent", stack.cpu_percent, 0, most_percent);
-    reader.read("thread_count", stack.thread_count, 0, most_number);
-    reader.read("silent_ms", stack.silent_ms, 0, most_number);
-    reader.read("moves", stack.moves);
-    reader.read("tool", stack.tool, longest_stack_word);
-    read_objects(reader, "threads", [&](ObjectReader& nested) {
-        if (stack.threads.size() == most_stack_threads) {
-            return nested.fail("too many threads");
-        }
-        read_thread(nested, stack.threads.emplace_back());
-    });
-    reader.read_bytes("lines", stack.lines);
-    reader.read("problem", stack.problem, longest_stack_word);
-    reader.read("advice", stack.advice, longest_stack_word);
-    if (!reader.failed() && stack.lines.size() > most_stack_lines) {
-        reader.fail("too many lines");
-    }
-}
-
 nlohmann::json thread_object(const ThreadStack& thread) {
     auto frames = nlohmann::json::array();
     for (const auto& frame : thread.frames) {
@@ -108,9 +82,34 @@ const ThreadStack* main_thread(const std::vector<ThreadStack>& threads, std::int
     return found == threads.end() ? nullptr : &*found;
 }
 
-std::string rank_stack_line(const RankStack& stack) {
-    nlohmann::json json{{"type", "stacks"},
-                        {"rank", stack.rank},
+void read_rank_stack(ObjectReader& reader, RankStack& stack) {
+    reader.require("rank");
+    reader.read("rank", stack.rank, -1, max_rank);
+    reader.read("pid", stack.pid, 0, most_number);
+    reader.read("command", stack.command, longest_stack_word);
+    read_state(reader, stack.state);
+    reader.read("waits_in", stack.waits_in, longest_stack_word);
+    reader.read("cpu_percent", stack.cpu_percent, 0, most_percent);
+    reader.read("thread_count", stack.thread_count, 0, most_number);
+    reader.read("silent_ms", stack.silent_ms, 0, most_number);
+    reader.read("moves", stack.moves);
+    reader.read("tool", stack.tool, longest_stack_word);
+    read_objects(reader, "threads", [&](ObjectReader& nested) {
+        if (stack.threads.size() == most_stack_threads) {
+            return nested.fail("too many threads");
+        }
+        read_thread(nested, stack.threads.emplace_back());
+    });
+    reader.read_bytes("lines", stack.lines);
+    reader.read("problem", stack.problem, longest_stack_word);
+    reader.read("advice", stack.advice, longest_stack_word);
+    if (!reader.failed() && stack.lines.size() > most_stack_lines) {
+        reader.fail("too many lines");
+    }
+}
+
+nlohmann::json rank_stack_object(const RankStack& stack) {
+    nlohmann::json json{{"rank", stack.rank},
                         {"pid", stack.pid},
                         {"command", stack.command},
                         {"state", to_string(stack.state)},
@@ -127,6 +126,12 @@ std::string rank_stack_line(const RankStack& stack) {
     for (const auto& thread : stack.threads) {
         json["threads"].push_back(thread_object(thread));
     }
+    return json;
+}
+
+std::string rank_stack_line(const RankStack& stack) {
+    auto json = rank_stack_object(stack);
+    json["type"] = "stacks";
     return dump(json);
 }
 
@@ -147,7 +152,7 @@ Result<StacksWord> parse_stacks_word(std::string_view line) {
     if (type == "stacks_told") {
         word.over = true;
     } else if (type == "stacks") {
-        read_stack(reader, word.stack);
+        read_rank_stack(reader, word.stack);
     } else {
         reader.fail("unknown type \"" + type + "\"");
     }

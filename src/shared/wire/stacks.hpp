@@ -5,6 +5,8 @@
 
 #include "shared/core/result.hpp"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -13,11 +15,14 @@
 
 namespace dockdist::wire {
 
+class ObjectReader;
+
 // Bounds of what is told: the first threads and the innermost frames count.
 inline constexpr std::size_t most_stack_threads = 64;
 inline constexpr std::size_t most_stack_frames = 100;
 inline constexpr std::size_t most_stack_lines = 120;
 inline constexpr std::size_t longest_stack_word = 512; // bytes
+inline constexpr std::size_t most_told_ranks = 128;    // of one node, in one event
 
 struct StackFrame {
     std::string function{};
@@ -58,7 +63,10 @@ std::string_view to_string(RankStack::State state); // as in JSON
 // Null: none of them says that it is.
 const ThreadStack* main_thread(const std::vector<ThreadStack>& threads, std::int64_t pid);
 
-std::string rank_stack_line(const RankStack& stack); // without '\n'
+nlohmann::json rank_stack_object(const RankStack& stack);
+void read_rank_stack(ObjectReader& reader, RankStack& stack);
+// Without '\n'.
+std::string rank_stack_line(const RankStack& stack);
 std::string stacks_told_line();
 
 struct StacksWord {

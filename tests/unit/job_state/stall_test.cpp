@@ -88,6 +88,60 @@ TEST_CASE("a stalled job fails when it has told what it does, or takes too long 
     fails_after(false);
 }
 
+TEST_CASE("who keeps the others waiting is told, and is the failure of a job that is stopped for it") {
+    const auto in = [](int rank, const std::string& file, const std::string& function) {
+        return wire::RankStack{.rank = rank,
+                               .pid = 9,
+                               .silent_ms = 600000,
+                               .threads = {{.name = "MainThread",
+                                            .id = 9,
+                                            .frames = {{function, file, 1}, {"step", "train.py", rank}}}}};
+    };
+    const auto waits = in(0, "torch/distributed/distributed_c10d.py", "all_reduce");
+    const auto loads = in(1, "torch/utils/data/dataloader.py", "_next_data");
+    for (const bool stop : {false, true}) {
+        JobStateMachine job(settings(stop));
+        job.silent(0, 0);
+        job.silent(1, 0);
+        CHECK(all_are(job.decide(0), Type::report));
+        CHECK(told(job) == stall_text(settings(stop), "node-0"));
+        job.reported(0, 0, {waits});
+        CHECK(job.decide(1).empty());
+        CHECK(told(job).empty()); // by what one has told nobody is judged
+        job.reported(1, 0, {loads});
+        const std::string verdict = "rank 1 on node-1: it waits for its next batch of data, in step "
+                                    "(train.py:1); another one waits for it in step (train.py)";
+        const auto orders = job.decide(2);
+        CHECK(told(job).starts_with(verdict));
+        job.decide(3);
+        CHECK(told(job).empty()); // once
+        CHECK(orders.empty() == !stop);
+        if (stop) {
+            CHECK(job.first_failure()->node == "node-1");
+            CHECK(job.first_failure()->finding == "no rank wrote anything for 10 min: " + verdict);
+            CHECK(job.first_failure()->advice.find("data loader") != std::string::npos);
+        }
+    }
+}
+
+TEST_CASE("where each node's command is its rank, the verdict names it so") {
+    JobStateMachine job(settings(true));
+    job.silent(0, 0);
+    job.silent(1, 0);
+    job.decide(0);
+    told(job);
+    const wire::RankStack waits{
+        .pid = 9,
+        .threads = {
+            {.name = "MainThread", .frames = {{"barrier", "torch/distributed/distributed_c10d.py", 1}}}}};
+    job.reported(0, 0, {waits});
+    job.reported(1, 0, {{.pid = 9, .state = wire::RankStack::State::stopped}});
+    job.decide(1);
+    CHECK(told(job).starts_with(
+        "rank 1 on node-1: it was stopped (SIGSTOP); another one waits for it in barrier"));
+    CHECK(job.first_failure()->node == "node-1");
+}
+
 TEST_CASE("a stalled job is begun anew where restarts are left, and its silence counts anew") {
     JobStateMachine job(settings(true, 1));
     job.silent(0, 0);

@@ -206,6 +206,12 @@ TEST_CASE("events survive the way") {
         CHECK(told->type == type);
         CHECK(told->attempt == 2);
     }
+    event = {.type = JobEvent::Type::reported, .ranks = {{.rank = 3, .pid = 7, .command = "a"}, {.rank = 4}}};
+    CHECK(parse_job_event(job_event(event))->ranks == event.ranks);
+    event.ranks.resize(most_told_ranks);
+    CHECK(parse_job_event(job_event(event))->ranks.size() == most_told_ranks);
+    event.ranks.resize(most_told_ranks + 1);
+    CHECK_FALSE(parse_job_event(job_event(event)).has_value());
     CHECK(parse_job_event(job_event({.type = JobEvent::Type::detached}))->type == JobEvent::Type::detached);
     event = {.type = JobEvent::Type::error};
     event.error = {.kind = ErrorKind::config, .message = "no user", .hint = "set one"};

@@ -15,7 +15,7 @@ constexpr std::int64_t stall_ms = 60000;
 struct Watched {
     explicit Watched(std::int64_t limit_ms = stall_ms)
         : log(*OutputLog::create(scratch.path, 1 << 20)), watch(time.loop, log, limit_ms) {
-        watch.on_event = [this](Type type) { events.push_back(type); };
+        watch.on_event = [this](const wire::JobEvent& event) { events.push_back(event.type); };
         watch.begin();
     }
 
