@@ -152,6 +152,7 @@ Status PreparedJob::enter_attempt(int attempt) {
     environment = job_environment(recorded_environment(), part, account);
     part.threads = threads_of_a_rank();
     set_threads(environment, part);
+    show_crashes(environment);
     return make_scratch(part, start.files, account);
 }
 

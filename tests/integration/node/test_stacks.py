@@ -7,7 +7,6 @@ import tarfile
 
 from harness.node_process import OnANode
 
-TAR = os.environ["DOCKDIST_TOOLKIT_TAR"]
 HANG = """
 import sys, threading
 def wait_for_ever():
@@ -25,7 +24,7 @@ class TestStacks(OnANode):
         folder = self.node.root + "/opt/dockdist/libexec"
         os.makedirs(folder)
         if script is None:
-            with tarfile.open(TAR) as tar:
+            with tarfile.open(os.environ["DOCKDIST_TOOLKIT_TAR"]) as tar:
                 member = tar.getmember("libexec/py-spy")
                 with open(folder + "/py-spy", "wb") as file:
                     file.write(tar.extractfile(member).read())

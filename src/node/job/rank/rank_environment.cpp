@@ -30,6 +30,10 @@ void set_threads(Environment& environment, const JobPart& part) {
     }
 }
 
+void show_crashes(Environment& environment) {
+    environment.set_default("PYTHONFAULTHANDLER", "1");
+}
+
 Environment rank_environment(Environment own, const Environment& recorded, const JobPart& part,
                              const IsTold& is_told) {
     for (const auto* name :
@@ -53,6 +57,7 @@ Environment rank_environment(Environment own, const Environment& recorded, const
     }
     apply_part(own, part, true);
     set_threads(own, part);
+    show_crashes(own);
     name_ranks(own);
     const int local_rank = number_in(own, "LOCAL_RANK");
     if (local_rank >= 0 && static_cast<std::size_t>(local_rank) < part.rank_env.size()) {

@@ -23,6 +23,9 @@ Environment rank_environment(Environment own, const Environment& recorded, const
 // carries what was said on another node.
 void set_threads(Environment& environment, const JobPart& part);
 
+// A Python that crashes tells where it stood. What the user has said stays, an empty word too.
+void show_crashes(Environment& environment);
+
 // A rank that dockdist itself has counted: RANK and its kin and, where SLURM_JOB_ID is set, what Slurm calls
 // them.
 struct RankNumbers {

@@ -82,6 +82,16 @@ TEST_CASE("OpenMP's threads are the node's own, unless somebody else has said ho
     CHECK(threads("", {.job = "j", .env = {{"OMP_NUM_THREADS", "2"}}, .threads = 8}) == "2");
 }
 
+TEST_CASE("a Python that crashes tells where, unless the user does not want it") {
+    const auto shown = [](const std::string& block, const std::map<std::string, std::string>& job) {
+        return rank_environment(Environment::from_block(block), {}, {.job = "j", .env = job}, is_told)
+            .get("PYTHONFAULTHANDLER");
+    };
+    CHECK(shown("A=1\0"s, {}) == "1");
+    CHECK(shown("PYTHONFAULTHANDLER=\0"s, {}) == "");
+    CHECK(shown("A=1\0"s, {{"PYTHONFAULTHANDLER", "0"}}) == "0");
+}
+
 TEST_CASE("what is one rank's alone goes over the part and its GPUs") {
     const JobPart part{.job = "j",
                        .env = {{"A", "part"}},
