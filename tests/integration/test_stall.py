@@ -52,8 +52,15 @@ def test_a_job_that_hangs_is_told_with_its_stacks_and_ended(lab):
 
 # Rank 1 never comes to the barrier at which the others wait.
 BEHIND = """
-import time, torch.distributed as dist
+import threading, time
+come = threading.Event()
+def say_so():
+    while not come.wait(0.5):
+        print("coming", flush=True)
+threading.Thread(target=say_so).start()
+import torch.distributed as dist
 dist.init_process_group("gloo")
+come.set()
 def read_next_batch():
     time.sleep(1000)
 if dist.get_rank() == 1:
@@ -66,7 +73,7 @@ def test_who_keeps_the_others_waiting_is_told_with_the_line_of_code(lab):
     with nodes(lab, "t-verdict") as c:
         (c.folder_in_nodes / "train.py").write_text(BEHIND)
         done = c.run("run", "--launcher", "torchrun", "--stall", "5s", "--on-stall", "stop", "--", "train.py", code=124)
-        verdict = r"rank 1 on node-0: it is in code of its own, in read_next_batch \(train\.py:5\); 3 others wait for it in <module> \(train\.py:8\)"
+        verdict = r"rank 1 on node-0: it is in code of its own, in read_next_batch \(train\.py:12\); 3 others wait for it in <module> \(train\.py:15\)"
         assert re.search(rf"^warning: {verdict}\n", done.stderr, re.M), done.stderr
         assert re.search(rf"error: node-0: job-\w+: no rank wrote anything for 5 s: {verdict}\n", done.stderr), done.stderr
 

@@ -91,6 +91,12 @@ int stop(const wire::JobQuery& arguments) {
     return 0;
 }
 
+// Where no frames go to stdout.
+int say_why(const Error& error) {
+    (void)write_all(STDERR_FILENO, to_text(error) + "\n");
+    return 1;
+}
+
 // What its supervisor answers, and nothing else that it tells its followers. A part that has ended has no
 // ranks.
 int stacks(const std::string& job) {
@@ -100,9 +106,9 @@ int stacks(const std::string& job) {
     const auto supervisor = connect_unix(control_socket(job), SOCK_STREAM);
     if (!supervisor) {
         return load_summary(job) ? 0
-                                 : fail(Error{.kind = ErrorKind::not_found,
-                                              .message = "no job " + job + " on this node",
-                                              .hint = "`dockdist jobs` shows those that there are"});
+                                 : say_why(Error{.kind = ErrorKind::not_found,
+                                                 .message = "no job " + job + " on this node",
+                                                 .hint = "`dockdist jobs` shows those that there are"});
     }
     const auto order = wire::job_command_line({.type = wire::JobCommand::Type::stacks});
     (void)::send(supervisor->get(), order.data(), order.size(), MSG_NOSIGNAL);
@@ -130,8 +136,9 @@ int stacks(const std::string& job) {
             heard.erase(0, end + 1);
         }
     }
-    return fail(Error{.kind = ErrorKind::timeout,
-                      .message = "the job's supervisor on this node does not tell what its ranks are doing"});
+    return say_why(
+        Error{.kind = ErrorKind::timeout,
+              .message = "the job's supervisor on this node does not tell what its ranks are doing"});
 }
 
 // By PID 1, for what a supervisor has left that is gone; and with its process, for one that is there and does

@@ -107,8 +107,9 @@ std::string advice_to_read() {
 }
 
 bool is_denied(const std::string& output) {
-    return output.find("not permitted") != std::string::npos ||
-           output.find("ermission denied") != std::string::npos;
+    constexpr std::array<std::string_view, 3> words{"not permitted", "ermission denied", "ermission Denied"};
+    return std::ranges::any_of(words,
+                               [&](std::string_view word) { return output.find(word) != std::string::npos; });
 }
 
 void cannot_read(wire::RankStack& stack, const std::string& tool, const Finished& done) {
@@ -159,6 +160,11 @@ bool look_into_python(wire::RankStack& stack, const PythonLook& look) {
         return false;
     }
     stack.tool = "py-spy";
+    for (auto& thread : stack.threads) {
+        if (thread.id == stack.pid && thread.name.empty()) {
+            thread.name = "MainThread"; // which it has no name for before `threading` is imported
+        }
+    }
     const auto* const before = wire::main_thread(look.before, stack.pid);
     const auto* const now = wire::main_thread(stack.threads, stack.pid);
     stack.moves = before != nullptr && now != nullptr && before->frames != now->frames;
