@@ -109,7 +109,7 @@ void add_threads(std::string& text, const wire::RankStack& stack, ShownThreads s
         }
     }
     if (left_out > 0) {
-        text += fmt::format("    {} more (--threads)\n", plural(left_out, "thread"));
+        text += fmt::format("    {} more {} (--threads)\n", left_out, left_out == 1 ? "thread" : "threads");
     }
 }
 

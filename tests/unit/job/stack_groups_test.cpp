@@ -84,14 +84,14 @@ TEST_CASE(
           "    MainThread\n"
           "      all_reduce (train.py:12)\n"
           "      main (train.py:30)\n"
-          "    1 thread more (--threads)\n"
+          "    1 more thread (--threads)\n"
           "\n"
-          "rank 2 on node-1: silent for 60 s\n"
+          "rank 2 on node-1: silent for 1 min 0 s\n"
           "  process 102 (python3 train.py) sleeps in futex_wait, 0 % CPU, 2 threads\n"
           "    MainThread\n"
           "      read (train.py:12)\n"
           "      main (train.py:30)\n"
-          "    1 thread more (--threads)\n");
+          "    1 more thread (--threads)\n");
     const auto all = stacks_text(JobId("night"), ranks, ShownThreads::all, no_terminal);
     CHECK(all.find("    loader\n      get (queue.py:2)\n") != std::string::npos);
     CHECK(all.find("--threads") == std::string::npos);
@@ -103,7 +103,7 @@ TEST_CASE("another thread that holds the GIL is shown, too, and a deep stack is 
     deep.stack.threads[0].holds_gil = true;
     deep.stack.threads[1].frames.resize(30, {"again", "train.py", 1});
     const auto text = stacks_text(JobId("j"), {deep}, ShownThreads::main, no_terminal);
-    CHECK(text.starts_with("j: 1 rank at one place\n\nrank 0 on node-0: silent for 60 s\n"));
+    CHECK(text.starts_with("j: 1 rank at one place\n\nrank 0 on node-0: silent for 1 min 0 s\n"));
     CHECK(text.find("2 threads; it moved while it was looked at\n    loader, holds the GIL\n") !=
           std::string::npos);
     CHECK(text.ends_with("      again (train.py:1)\n      … 6 more\n"));
@@ -120,9 +120,9 @@ TEST_CASE("what could not be read says why, and what helps") {
           .advice = "do this"}},
         {NodeName("node-1"), {.rank = 4, .problem = "cannot start a process"}}};
     const auto text = stacks_text(JobId("j"), ranks, ShownThreads::main, no_terminal);
-    CHECK(text.find("the command on node-0: silent for 0 s\n  process 9 (./train) sleeps, 0 % CPU, 1 "
+    CHECK(text.find("the command on node-0: silent for 0.00 s\n  process 9 (./train) sleeps, 0 % CPU, 1 "
                     "thread\n  gdb failed: no; do this\n") != std::string::npos);
-    CHECK(text.find("rank 4 on node-1: silent for 0 s\n  cannot start a process\n") != std::string::npos);
+    CHECK(text.find("rank 4 on node-1: silent for 0.00 s\n  cannot start a process\n") != std::string::npos);
     CHECK(stacks_text(JobId("j"), {}, ShownThreads::main, no_terminal) == "j: no rank runs just now\n");
 }
 

@@ -42,7 +42,7 @@ TEST_CASE("in the log stand its silence, its state, and each thread's frames; or
                                        .frames = {{"wait", "a.py", 7}, {"main", "b.py", 0}}},
                                       {.id = 13, .active = true}}};
     CHECK(stack_text(stack, true) ==
-          "dockdist: wrote nothing for 3 s; process 12 (python3 train.py) sleeps, 0 % CPU, 2 threads\n"
+          "dockdist: wrote nothing for 3.00 s; process 12 (python3 train.py) sleeps, 0 % CPU, 2 threads\n"
           "dockdist: py-spy, which saw it move:\n"
           "dockdist:     MainThread, holds the GIL\n"
           "dockdist:         wait (a.py:7)\n"

@@ -37,7 +37,7 @@ wire::RankStack some_stack() {
 
 TEST_CASE("what a rank is doing is read as it was written") {
     const auto read = wire::parse_stacks_word(wire::rank_stack_line(some_stack()));
-    REQUIRE(read);
+    REQUIRE(read.has_value());
     CHECK_FALSE(read->over);
     CHECK(read->stack == some_stack());
     CHECK(wire::parse_stacks_word(wire::stacks_told_line())->over);
@@ -54,7 +54,7 @@ TEST_CASE("at the bounds it is taken, beyond them it is refused") {
     const auto refused = [](auto change) {
         auto beyond = some_stack();
         change(beyond);
-        return !wire::parse_stacks_word(wire::rank_stack_line(beyond));
+        return !wire::parse_stacks_word(wire::rank_stack_line(beyond)).has_value();
     };
     CHECK(refused([](auto& it) { it.rank = -2; }));
     CHECK(refused([](auto& it) { it.pid = -1; }));
@@ -74,7 +74,7 @@ TEST_CASE("a word that is none says what is wrong with it") {
     CHECK(wire::parse_stacks_word("{\"type\":\"stacks\",\"rank\":0,\"state\":\"dead\"}")
               .error()
               .message.find("unknown state") != std::string::npos);
-    CHECK_FALSE(wire::parse_stacks_word("["));
+    CHECK_FALSE(wire::parse_stacks_word("[").has_value());
 }
 
 TEST_CASE("the main thread is that of the process's own number, or else the one that Python calls so") {
