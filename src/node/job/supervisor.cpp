@@ -197,7 +197,7 @@ void Supervisor::on_signal() {
             if (cluster_) {
                 cluster_->resign();
             }
-            stop("shutdown", engine_stop_grace_ms); // the container is being stopped
+            stop("shutdown", std::min(job_.grace_ms, engine_stop_grace_ms)); // its container is being stopped
         }
     }
     reap();

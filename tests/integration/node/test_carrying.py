@@ -281,7 +281,7 @@ class TestADetachedJob(OnSeveralNodes):
         for stream in followed:
             result = stream.result()
             assert (result["code"], result["attempt"], result["left_out"]) == (0, 1, ["node-1"])
-        assert (b"node-1: lost: nothing was heard of node-1 for 2 s: attempt 2 of 2 begins without it on 2 nodes in 0.001 s"
+        assert (b"node-1: lost: nothing was heard of node-1 for 2 s: attempt 2 of 2 begins without it on 2 nodes, once its ranks have ended"
                 in self.result(nodes[0], 0)[1])
 
     def test_without_its_coordinator_the_rest_ends_after_the_lease(self):
