@@ -81,7 +81,8 @@ void fuzz::one_input(std::string_view input) {
         const auto part = choices.below(policy.parts.size());
         switch (choices.below(10)) {
         case 0:
-            (void)job.lost(part, "lost: " + text_from(choices));
+            (void)job.lost(part, "lost: " + text_from(choices),
+                           choices.below(2) == 1 ? std::optional(now) : std::nullopt);
             break;
         case 1:
             job.interrupted();
@@ -105,6 +106,7 @@ void fuzz::one_input(std::string_view input) {
             begins = begins || order.command.type == wire::JobCommand::Type::begin;
         }
         require(!begins || !stopped, "a job that is interrupted is not begun again");
+        require(!begins || job.may_run(now), "no attempt begins beside ranks that a silent part may have");
         begun += begins ? 1 : 0;
         require(begun <= policy.max_restarts + static_cast<int>(policy.parts.size()),
                 "a job is begun anew as often as its policy says");

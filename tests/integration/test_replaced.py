@@ -118,22 +118,26 @@ def test_a_spare_that_nobody_needs_starts_nothing(lab):
 def test_a_node_that_is_cut_off_is_left_out_and_does_not_come_back(lab):
     with cluster(lab, "t-cut-out") as c:
         c.write(hosts=3).up()
-        client = c.start("run", "--min-nodes", "2", "--lease", lease(2), "--backoff", "100ms", "--", "sh", "-c",
-                         WHO + '[ $DOCKDIST_RESTART_COUNT != 0 ] || exec sleep 4502; until [ -e /tmp/go ]; do sleep 0.1; done')
+        # Its rank writes as long as it is let, and none of the next attempt may begin before its last word.
+        client = c.start("run", "--min-nodes", "2", "--lease", lease(2), "--grace", "1s", "--backoff", "100ms", "--", "sh", "-c",
+                         WHO + '[ $DOCKDIST_RESTART_COUNT != 0 ] || { trap "" TERM; while :; do date +%s%N >/tmp/last; sleep 0.1; done; }; '
+                         'date +%s%N >/tmp/begun; until [ -e /tmp/go ]; do sleep 0.1; done')
         read_until(client, "try 0", times=3)
         lab.script("cut", "host-2")
         try:
             read_until(client, "try 1", times=2)
         finally:
             lab.script("mend", "host-2")
-        # Its part ends by its own lease, while the others go on.
-        eventually(lambda: not running(c, "sleep 4502"), "the lost node's part has ended", timeout=20)
+        def noted(node, name):
+            return int(c.run("exec", node, "--", "cat", f"/tmp/{name}").stdout)
+        assert noted("node-1", "last") < min(noted(node, "begun") for node in ("node-0", "node-2"))
         assert client.poll() is None
         for node in ("node-0", "node-2"):
             c.run("exec", node, "--", "touch", "/tmp/go")
         out, err = ends(client)
         assert "node-1" not in out, out
-        assert_in("begins without it on 2 nodes", err)
+        assert_in("begins without it on 2 nodes, once its ranks have ended", err)
+        assert_in("does not answer: its ranks may run for ", err)
         jobs = json.loads(c.run("jobs", "-o", "json").stdout)["jobs"]
         assert [(job["state"], job["exit_code"], job["nodes"]) for job in jobs] == [
             ("done", 0, ["node-0", "node-1", "node-2"])], jobs
@@ -179,7 +183,7 @@ def test_ranks_that_train_together_go_on_without_a_lost_node(lab):
 def test_a_detached_job_goes_on_without_a_lost_node(lab):
     with cluster(lab, "t-keeper-lost") as c:
         c.write(hosts=3).up()
-        job = c.detach("--min-nodes", "2", "--lease", lease(4), "--backoff", "100ms",
+        job = c.detach("--min-nodes", "2", "--lease", lease(4), "--grace", "1s", "--backoff", "100ms",
                      script=WHO + '[ $DOCKDIST_RESTART_COUNT != 0 ] || exec sleep 4504; until [ -e /tmp/go ]; do sleep 0.1; done')
         lab.script("cut", "host-2")
         try:
@@ -195,8 +199,9 @@ def test_a_detached_job_goes_on_without_a_lost_node(lab):
         first = address(lab, "node-0")
         assert_in(f"[node-0] try 1: rank 0 of 2, node 0 of 2, at {first}\n", logs.stdout)
         assert_in(f"[node-2] try 1: rank 1 of 2, node 1 of 2, at {first}\n", logs.stdout)
-        assert_in(f"node-1: lost: nothing was heard of node-1 for {told(lease(4))}: attempt 2 of 2 begins without it on 2 nodes in 0.1 s",
+        assert_in(f"node-1: lost: nothing was heard of node-1 for {told(lease(4))}: attempt 2 of 2 begins without it on 2 nodes, once its ranks have ended",
                   logs.stderr)
+        assert_in("node-1: does not answer: its ranks may run for ", logs.stderr)
         jobs = json.loads(c.run("jobs", "-o", "json").stdout)["jobs"]
         assert [(job["state"], job["exit_code"]) for job in jobs] == [("done", 0)], jobs
 
@@ -204,7 +209,7 @@ def test_a_detached_job_goes_on_without_a_lost_node(lab):
 def test_a_detached_job_takes_a_spare(lab):
     with cluster(lab, "t-keeper-spare") as c:
         c.write(hosts=3, more="spares: 1").up()
-        job = c.detach("--lease", lease(4), "--backoff", "100ms", script=WHO + STAY.format(4505))
+        job = c.detach("--lease", lease(4), "--grace", "1s", "--backoff", "100ms", script=WHO + STAY.format(4505))
         kill_container(c, "node-1")
         eventually(lambda: "node 1 of 2" in c.run("logs", job, "--node", "node-2", code=None).stdout,
                    "the spare has its place", timeout=30)

@@ -22,7 +22,7 @@ constexpr auto after_lease = 10s;
 
 Task<Status> NodeJob::hear_turns(HearTurn hear) {
     handlers_ = {.silence = longest_silence(std::chrono::milliseconds(opening_.lease_ms))};
-    last_heard_ = std::chrono::steady_clock::now();
+    last_heard_ = LeaseClock::now();
     while (true) {
         auto end = co_await read_turns(hear);
         if (end.kind == TurnsEnd::Kind::enough) {
@@ -68,9 +68,9 @@ Task<NodeJob::TurnsEnd> NodeJob::read_turns(const HearTurn& hear) {
 }
 
 Task<Result<wire::GpuTurn>> NodeJob::open_again(Error broken) {
-    const auto until = std::chrono::steady_clock::now() +
-                       longest_silence(std::chrono::milliseconds(opening_.lease_ms)) + after_lease;
-    while (std::chrono::steady_clock::now() < until) {
+    const auto until =
+        LeaseClock::now() + longest_silence(std::chrono::milliseconds(opening_.lease_ms)) + after_lease;
+    while (LeaseClock::now() < until) {
         stream_.reset();
         const auto connected =
             co_await connect({layout::init, "job", "start"}, nlohmann::json(opening_).dump() + "\n");

@@ -52,6 +52,8 @@ Task<Status> NodeJob::connect(std::vector<std::string> arguments, std::string fi
         }
     }
     stream_ = std::move(*exec);
+    last_told_ = LeaseClock::now();
+    last_ping_ = {};
     decoder_ = {};
     said_.clear();
     co_return ok;
@@ -127,6 +129,7 @@ Task<Result<wire::LaunchFacts>> NodeJob::read_facts() {
 Task<Result<wire::JobResult>> NodeJob::run(wire::JobStart start, Handlers handlers) {
     handlers_ = std::move(handlers);
     start_line_ = nlohmann::json(start).dump() + "\n";
+    last_told_ = LeaseClock::now();
     // What cannot be written shows itself to the reader, which takes the stream up again.
     (void)co_await stream_->write(start_line_);
     co_return co_await follow_to_the_end();
@@ -179,7 +182,7 @@ Task<Status> NodeJob::reconnect() {
 Task<Result<wire::JobResult>> NodeJob::follow_to_the_end() {
     using namespace std::chrono_literals;
     const auto patience = longest_silence(std::chrono::milliseconds(opening_.lease_ms));
-    last_heard_ = std::chrono::steady_clock::now();
+    last_heard_ = LeaseClock::now();
     int garbled = 0; // streams that were taken up again and held something else
     int starts = 0;  // said again
     bool again = false;
@@ -198,6 +201,7 @@ Task<Result<wire::JobResult>> NodeJob::follow_to_the_end() {
         const bool node_speaks = broken.kind == ErrorKind::job || (!begun_ && result && !said_.empty()) ||
                                  (broken.kind == ErrorKind::conflict && !again);
         // Nothing to resume where the node itself says what is wrong.
+        part_gone_ = broken.kind == ErrorKind::job && !begun_; // it could not be started
         if (given_up_ || node_speaks || (broken.kind == ErrorKind::protocol && !engine_speaks) ||
             (!begun_ && ++starts > most_starts)) {
             ended_ = true;
@@ -207,10 +211,11 @@ Task<Result<wire::JobResult>> NodeJob::follow_to_the_end() {
             co_await pause_for(retry_pause);
         }
         Status opened = broken;
-        while (!opened && std::chrono::steady_clock::now() - last_heard_ < patience) {
+        while (!opened && LeaseClock::now() - last_heard_ < patience) {
             opened = co_await reconnect();
             if (!opened &&
                 (opened.error().kind == ErrorKind::not_found || opened.error().kind == ErrorKind::conflict)) {
+                part_gone_ = co_await container_is_still();
                 broken = gone_node();
                 break;
             }
@@ -229,7 +234,7 @@ Task<Result<wire::JobResult>> NodeJob::follow_to_the_end() {
         if (result) { // a stream that ended cleanly again and again must not spin
             co_await pause_for(100ms);
         } else {
-            last_heard_ = std::chrono::steady_clock::now();
+            last_heard_ = LeaseClock::now();
         }
     }
 }
@@ -243,7 +248,7 @@ Task<Result<ExecStream::Chunk>> NodeJob::read_chunk(ExecStream& stream) {
                       fmt::format("nothing was heard of it for {}", format_duration(handlers_.silence)),
                       "see what it is doing: `dockdist status`, `dockdist check`"};
     for (int wait = 0; wait < 2; ++wait) {
-        if (std::chrono::steady_clock::now() >= give_up_at_) {
+        if (LeaseClock::now() >= give_up_at_) {
             given_up_ = true;
             co_return Error{ErrorKind::timeout, "",
                             "it was told to end its part, and has not confirmed that it did",
@@ -272,14 +277,16 @@ Task<Result<std::optional<wire::Frame>>> NodeJob::read_frame() {
         if (handlers_.room) {
             co_await handlers_.room();
         }
+        listens_ = true;
         auto chunk = co_await read_chunk(*stream);
+        listens_ = false;
         if (!chunk) {
             co_return chunk.error();
         }
         if (chunk->end) {
             co_return std::optional<wire::Frame>{};
         }
-        last_heard_ = std::chrono::steady_clock::now();
+        last_heard_ = LeaseClock::now();
         if (chunk->stream == StdStream::err) {
             said_.append(chunk->bytes, 0, longest_err - std::min(longest_err, said_.size()));
         } else {
@@ -364,6 +371,14 @@ Task<void> NodeJob::send(wire::JobCommand command) {
     if (!stream || ended_) {
         co_return;
     }
+    if (command.type == Type::ping) {
+        // A node that does not answer is told nothing more: it would be known later when its part has ended.
+        if (begun_ && listens_ && last_ping_ > last_heard_) {
+            co_return;
+        }
+        last_ping_ = LeaseClock::now();
+    }
+    last_told_ = LeaseClock::now();
     // What cannot be written shows itself to the reader, which takes the stream up again.
     co_await stream->write(wire::job_command_line(command));
 }

@@ -3,6 +3,7 @@
 
 #include "client/container/container_engine.hpp"
 #include "client/observe/observe.hpp"
+#include "shared/core/lease_clock.hpp"
 #include "shared/wire/frame.hpp"
 #include "shared/wire/job.hpp"
 #include "shared/wire/job_query.hpp"
@@ -64,7 +65,12 @@ public:
 
     // From then on the node counts as lost, whatever else it says. The earliest call counts. Only where
     // Handlers::silence is set.
-    void give_up_at(std::chrono::steady_clock::time_point time) { give_up_at_ = std::min(give_up_at_, time); }
+    void give_up_at(LeaseClock::time_point time) { give_up_at_ = std::min(give_up_at_, time); }
+
+    // After an error of run() or follow(): the latest moment at which the node can have been told something
+    // by us, from which its part's lease counts. Nothing: no process of the part is there, by word of the
+    // node or of its engine.
+    std::optional<LeaseClock::time_point> told_until() const;
 
     const ReadyNode& node() const { return node_; }
     bool ended() const { return ended_; }
@@ -91,6 +97,8 @@ private:
     Task<Result<std::optional<wire::JobResult>>> read_frames();
     Task<Result<wire::JobResult>> follow_to_the_end();
     Result<std::optional<wire::JobResult>> handle(const wire::Frame& frame);
+    // Whether nothing of the container runs, as its engine says. One that is paused goes on some day.
+    Task<bool> container_is_still();
     Error end_of_stream() const;
     std::string follow_argument() const;
 
@@ -105,9 +113,13 @@ private:
     std::optional<wire::JobCommand> order_{}; // the last one
     std::uint64_t position_ = 0;              // of the next frame in the node's log
     std::string said_{};                      // stderr of the exec itself
-    std::chrono::steady_clock::time_point last_heard_{}; // of the node
-    std::chrono::steady_clock::time_point give_up_at_ = std::chrono::steady_clock::time_point::max();
-    bool begun_ = false; // the node has said that the part runs
+    LeaseClock::time_point last_heard_{};     // of the node
+    LeaseClock::time_point last_told_{};      // to it; it need not have come there
+    LeaseClock::time_point last_ping_{};      // on this stream
+    LeaseClock::time_point give_up_at_ = LeaseClock::time_point::max();
+    bool listens_ = false;   // else what the node says waits for us
+    bool part_gone_ = false; // see told_until()
+    bool begun_ = false;     // the node has said that the part runs
     bool ended_ = false;
     bool detached_ = false;
     bool given_up_ = false;

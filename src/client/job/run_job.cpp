@@ -21,12 +21,6 @@ using namespace std::chrono_literals;
 constexpr std::string_view own_words = "dockdist: ";   // before what nodes say themselves
 constexpr std::chrono::milliseconds longest_end = 10s; // of a part that is told to end at once
 
-std::int64_t now_ms() {
-    return std::chrono::duration_cast<std::chrono::milliseconds>(
-               std::chrono::steady_clock::now().time_since_epoch())
-        .count();
-}
-
 class JobRunner {
 public:
     // A part runs its launch, or, without one, follows what was started elsewhere.
@@ -47,7 +41,8 @@ public:
     JobRunner(const boost::asio::any_io_executor& executor, std::vector<Part> parts, Settings settings,
               Interrupts* interrupts, JobSink& sink, Reporter& reporter)
         : settings_(std::move(settings)), interrupts_(interrupts), sink_(sink), reporter_(reporter),
-          changed_(executor), parts_(std::move(parts)), state_(settings_.policy, relaunch) {
+          changed_(executor), parts_(std::move(parts)),
+          state_(settings_.policy, relaunch, settings_.lease.count()) {
         for (const auto& part : settings_.policy.parts) {
             nodes_.push_back({.node = NodeName(part.node)});
             unstarted_.push_back({.holds = parts_[unstarted_.size()].start.has_value()});
@@ -89,7 +84,10 @@ private:
         if (!result) {
             auto error = result.error();
             error.where = job.node().name.str();
-            state_.lost(index, error.message);
+            const auto told_until = job.told_until();
+            state_.lost(index, error.message,
+                        told_until ? std::optional<std::int64_t>(told_until->time_since_epoch().count())
+                                   : std::nullopt);
             errors_.push_back(std::move(error));
         } else if (!job.detached()) {
             state_.exited(index, *result);
@@ -168,7 +166,7 @@ private:
             changed_.reset(); // what happens from here on is looked at in the next round
             take_interrupts();
             const auto orders =
-                settings_.carries ? state_.decide(now_ms()) : std::vector<JobStateMachine::Order>();
+                settings_.carries ? state_.decide(lease_clock_ms()) : std::vector<JobStateMachine::Order>();
             if (settings_.carries) {
                 tell_notices();
                 tell_first_node();
@@ -186,7 +184,7 @@ private:
             // Who only looks on decides nothing, and would be woken for it again and again.
             if (const auto wake = wake_at_ms()) {
                 co_await changed_.wait_at_most(
-                    std::chrono::milliseconds(std::max<std::int64_t>(*wake - now_ms(), 0)));
+                    std::chrono::milliseconds(std::max<std::int64_t>(*wake - lease_clock_ms(), 0)));
             } else {
                 co_await changed_.wait();
             }
@@ -211,7 +209,7 @@ private:
             }
             if (interrupts_seen_ == 1) { // a part whose node does not obey ends by its lease, without us
                 for (const auto& part : parts_) { // of a job that it has started itself: all are there
-                    part.job->give_up_at(std::chrono::steady_clock::now() + longest_end);
+                    part.job->give_up_at(LeaseClock::now() + longest_end);
                 }
             }
         }
@@ -221,13 +219,13 @@ private:
     void tell_notices() {
         for (auto& notice : state_.take_notices()) {
             if (notice.kind == JobStateMachine::Notice::Kind::ending) {
-                tell_ending_at_ms_ = now_ms() + settings_.tell_ending_after.count();
+                tell_ending_at_ms_ = lease_clock_ms() + settings_.tell_ending_after.count();
                 ending_ = std::move(notice);
             } else {
                 tell(notice);
             }
         }
-        if (ending_ && now_ms() >= tell_ending_at_ms_) {
+        if (ending_ && lease_clock_ms() >= tell_ending_at_ms_) {
             tell(*std::exchange(ending_, std::nullopt));
         }
     }
@@ -327,7 +325,7 @@ Task<JobOutcome> run_job(OpenedJob opened, std::vector<NodeLaunch> launches, con
     settings.policy = starts.front().policy;
     wire::BeforeStart before;
     if (opened.waited) {
-        const auto held = std::chrono::steady_clock::now() - opened.waited->until;
+        const auto held = LeaseClock::now() - opened.waited->until;
         before = {.waited_ms = opened.waited->time.count(),
                   .held_ms = std::chrono::duration_cast<std::chrono::milliseconds>(held).count()};
     }

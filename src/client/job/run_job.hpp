@@ -6,6 +6,7 @@
 #include "client/job/select_nodes.hpp"
 #include "client/observe/observe.hpp"
 #include "client/report/event.hpp"
+#include "shared/core/lease_clock.hpp"
 #include "shared/job_state/job_end.hpp"
 #include "shared/launch/launcher.hpp"
 #include "shared/wire/job.hpp"
@@ -88,7 +89,7 @@ struct OpenedJob {
     // Of wait_for_gpus: how long it has waited, and since when the GPUs are the job's.
     struct Waited {
         std::chrono::milliseconds time{0};
-        std::chrono::steady_clock::time_point until{};
+        LeaseClock::time_point until{};
     };
     std::optional<Waited> waited{};
     bool looks = true; // else a node of an older dockdist cannot say how it stands, and nobody can choose

@@ -6,6 +6,7 @@
 #include "client/async/with_watch.hpp"
 #include "client/job/gpu_line.hpp"
 #include "client/job/order_queue.hpp"
+#include "shared/core/lease_clock.hpp"
 #include "shared/core/units.hpp"
 
 #include <boost/asio/this_coro.hpp>
@@ -20,7 +21,7 @@ namespace dockdist {
 namespace {
 
 using namespace std::chrono_literals;
-using Clock = std::chrono::steady_clock;
+using Clock = LeaseClock;
 
 constexpr auto between_ages = 10s;                                    // how often times are told anew
 constexpr auto between_looks = 5s;                                    // at nodes that no board knows of

@@ -127,16 +127,23 @@ bool BoardFile::is_locked(std::int64_t byte) const {
     return ::fcntl(lock_.get(), F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK;
 }
 
-Board BoardFile::read() const {
+Result<Board> BoardFile::read() const {
     const auto file = open_plain(board_path(), O_RDONLY);
     auto board = file ? parse_board(read_bounded(file->get())) : Result<Board>(Board{});
+    if (!board && board.error().kind == ErrorKind::conflict) {
+        return Error{.kind = ErrorKind::node,
+                     .message = "cannot read " + board_path() + ": " + board.error().message,
+                     .hint =
+                         "another release of dockdist gives out this host's GPUs: install that one and run "
+                         "`dockdist up`, which recreates this node; `--share` runs without asking"};
+    }
     if (!board) {
-        return {};
+        return Board{};
     }
     std::erase_if(board->entries, [&](const BoardEntry& entry) {
         return entry.id != entry_ && !is_locked(static_cast<std::int64_t>(entry.id));
     });
-    return std::move(*board);
+    return board;
 }
 
 Status BoardFile::check() const {

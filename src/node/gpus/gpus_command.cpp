@@ -121,8 +121,9 @@ private:
     }
     void tell() {
         have_board();
-        const auto board = file_ ? file_->read() : Board{};
-        wire::GpuReport report{.problem = problem_};
+        const auto read = file_ ? file_->read() : Result<Board>(Board{});
+        const auto board = read ? *read : Board{};
+        wire::GpuReport report{.problem = read ? problem_ : read.error().message};
         for (const auto& state : states_) {
             if (state.gpu) {
                 report.driver = state.gpu->driver;

@@ -20,8 +20,8 @@ void remove_entry(BoardFile& file, std::uint64_t entry, std::int64_t within_ms) 
         (void)::poll(nullptr, 0, try_again_ms);
     }
     auto board = file.read();
-    if (std::erase_if(board.entries, [&](const BoardEntry& one) { return one.id == entry; }) > 0) {
-        (void)file.write(board);
+    if (board && std::erase_if(board->entries, [&](const BoardEntry& one) { return one.id == entry; }) > 0) {
+        (void)file.write(*board);
     }
     file.release_mutex();
 }

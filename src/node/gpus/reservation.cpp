@@ -155,8 +155,7 @@ void Reservation::get_in_line(std::int64_t number) {
 void Reservation::leave_line() {
     watch();
     if (own_.id == 0) {
-        judge(facts_.units().stand(file_.read(), own_or_ticket(), file_));
-        return done();
+        return judge_read();
     }
     on_board([this](Board& board) -> Result<bool> {
         let_go();
@@ -178,23 +177,32 @@ void Reservation::look() {
         return done();
     }
     const auto board = file_.read();
-    if (own_.id != 0 && std::ranges::find(board.entries, own_.id, &BoardEntry::id) == board.entries.end()) {
+    if (!board) {
+        return fail(board.error());
+    }
+    if (own_.id != 0 && std::ranges::find(board->entries, own_.id, &BoardEntry::id) == board->entries.end()) {
         return on_board([this](Board& lost) -> Result<bool> { // somebody has lost the board
             put_own(lost);
             judge(facts_.units().stand(lost, own_, file_));
             return true;
         });
     }
-    const auto standing = facts_.units().stand(board, own_or_ticket(), file_);
+    const auto standing = facts_.units().stand(*board, own_or_ticket(), file_);
     if (!standing.fits_but_for_outside) {
         judge(standing);
         return done();
     }
     // Since the GPUs were last asked, somebody outside may have come or gone.
-    after_facts(changed_at_ms_, [this] {
-        judge(facts_.units().stand(file_.read(), own_or_ticket(), file_));
-        done();
-    });
+    after_facts(changed_at_ms_, [this] { judge_read(); });
+}
+
+void Reservation::judge_read() {
+    const auto board = file_.read();
+    if (!board) {
+        return fail(board.error());
+    }
+    judge(facts_.units().stand(*board, own_or_ticket(), file_));
+    done();
 }
 
 void Reservation::judge(const Standing& standing) {
@@ -343,8 +351,8 @@ void Reservation::try_on_board(const Work& work, Patience patience) {
     auto status = file_.check();
     if (status) {
         auto board = file_.read();
-        const auto changed = work(board);
-        status = !changed ? Status(changed.error()) : *changed ? file_.write(board) : Status(ok);
+        const auto changed = board ? work(*board) : Result<bool>(board.error());
+        status = !changed ? Status(changed.error()) : *changed ? file_.write(*board) : Status(ok);
     }
     file_.release_mutex();
     return status ? done() : fail(status.error());

@@ -53,6 +53,7 @@ private:
     void get_in_line(std::int64_t number);
     void leave_line();
     void look();
+    void judge_read(); // and is done
     BoardEntry own_or_ticket() const { return own_.id != 0 ? own_ : facts_.units().ticket(); }
     void judge(const Standing& standing);
     Result<bool> hold(Board& board);

@@ -147,8 +147,11 @@ std::string who_has_units() {
     }
     std::string list;
     const auto board = file->read();
+    if (!board) {
+        return "who has GPUs of this node cannot be told: " + board.error().message;
+    }
     for (const auto& unit : known->units) {
-        if (const auto* const holder = holder_of(board.entries, unit.id)) {
+        if (const auto* const holder = holder_of(board->entries, unit.id)) {
             list +=
                 (list.empty() ? "" : ", ") + unit_name(unit) + " " + party_text(party_of(*holder, unix_ms()));
         }

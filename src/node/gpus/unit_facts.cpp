@@ -1,6 +1,18 @@
 #include "node/gpus/unit_facts.hpp"
 
+#include <utility>
+
 namespace dockdist::node {
+namespace {
+
+// One of another format is told by who takes units.
+Board read_or_none(const BoardFile& file) {
+    auto board = file.read();
+    return board ? std::move(*board) : Board{};
+}
+
+} // namespace
+
 UnitFacts::UnitFacts(Loop& loop, GpuRequest request, Result<KnownGpus> at_join)
     : loop_(loop), request_(std::move(request)), at_join_(std::move(at_join)),
       units_(request_, at_join_ ? parse_topology(at_join_->topology) : Topology{}),
@@ -15,18 +27,18 @@ void UnitFacts::refresh(std::int64_t not_before_ms, const BoardFile& board,
         return then(see_slots());
     }
     asked_at_ms_ = loop_.now_ms();
-    look_ = std::make_unique<GpuLook>(
-        loop_, [this, &board, before = board.read(), then = std::move(then)](const Result<SeenGpus>& seen) {
-            const auto keep = std::move(look_); // this is called from it
-            hear(seen, board, before, then);
-        });
+    look_ = std::make_unique<GpuLook>(loop_, [this, &board, before = read_or_none(board),
+                                              then = std::move(then)](const Result<SeenGpus>& seen) {
+        const auto keep = std::move(look_); // this is called from it
+        hear(seen, board, before, then);
+    });
 }
 
 void UnitFacts::hear(const Result<SeenGpus>& seen, const BoardFile& board, const Board& before,
                      const std::function<void(Status)>& then) {
     if (seen) {
         auto enough = see(unit_states(at_join_ ? at_join_->units : std::vector<wire::GpuUnit>(), *seen));
-        units_.see_use(before, board.read());
+        units_.see_use(before, read_or_none(board));
         return then(std::move(enough));
     }
     if (known_) {

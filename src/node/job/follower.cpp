@@ -169,7 +169,6 @@ void Follower::read_client() {
     }
     if (count == 0 || (errno != EAGAIN && errno != EINTR)) {
         client_open_ = false;
-        to_supervisor(std::string(client_gone_line) + "\n");
     }
 }
 

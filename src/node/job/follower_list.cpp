@@ -18,7 +18,7 @@ constexpr std::int64_t accept_pause_ms = 200; // where no descriptor is left
 } // namespace
 
 FollowerList::FollowerList(Loop& loop, Fd listener, std::int64_t lease_ms)
-    : loop_(loop), listener_(std::move(listener)), lease_ms_(lease_ms), unheld_since_ms_(loop.now_ms()) {
+    : loop_(loop), listener_(std::move(listener)), lease_ms_(lease_ms), last_word_ms_(loop.now_ms()) {
     loop_.watch(listener_.get(), POLLIN, [this](short) { accept(); });
     check_lease();
 }
@@ -115,16 +115,11 @@ bool FollowerList::answer_ping(Follower& follower, const std::string& line) {
 
 // False when the follower is there no more.
 bool FollowerList::obey(Follower& follower, const std::string& line) {
-    if (line == client_gone_line) {
-        follower.client_gone = true;
-        return true;
-    }
     const auto command = wire::parse_job_command(line);
     if (!command) {
         return true;
     }
-    follower.last_heard_ms = loop_.now_ms();
-    follower.client_gone = false;
+    follower.last_heard_ms = last_word_ms_ = loop_.now_ms();
     if (command->type == wire::JobCommand::Type::ping) {
         return !follower.link || answer_ping(follower, line);
     }
@@ -227,14 +222,13 @@ void FollowerList::check_lease() {
     if (lease_ms_ == 0) {
         return; // for good: detaching cannot be taken back
     }
-    const auto now = loop_.now_ms();
-    const bool held = std::ranges::any_of(followers_, [&](const auto& entry) {
-        return !entry.second->client_gone && now - entry.second->last_heard_ms < lease_ms_;
-    });
-    if (held) {
-        unheld_since_ms_ = now;
-    } else if (now - unheld_since_ms_ >= lease_ms_) {
-        unheld_since_ms_ = now;
+    // That a stream has ended is no word of its client: an engine or an ssh ends one late that is cut off. A
+    // client that has just come says its first one soon.
+    auto heard_ms = last_word_ms_;
+    for (const auto& [number, follower] : followers_) {
+        heard_ms = std::max(heard_ms, follower->last_heard_ms);
+    }
+    if (loop_.now_ms() - heard_ms >= lease_ms_) {
         on_lease_over();
         return;
     }

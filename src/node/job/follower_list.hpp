@@ -56,7 +56,6 @@ private:
         std::string heard{}; // an unfinished line
         std::string unsent{};
         std::int64_t last_heard_ms = 0;
-        bool client_gone = false;
         bool has_stopped = false;
         std::optional<Link> link{};
         bool may_order = true;
@@ -74,7 +73,7 @@ private:
     Loop& loop_;
     Fd listener_;
     std::int64_t lease_ms_;
-    std::int64_t unheld_since_ms_;
+    std::int64_t last_word_ms_; // of a client, whether its follower is there still or not
     std::map<int, std::unique_ptr<Follower>> followers_{};
     int ordering_ = -1; // the follower whose order is obeyed now
     std::uint64_t last_id_ = 0;

@@ -170,6 +170,9 @@ int end(const std::vector<std::string>& arguments) {
 int list() {
     for (const auto& id : job_ids()) {
         auto summary = load_summary(id);
+        if (!summary && summary.error().kind == ErrorKind::protocol) {
+            summary = damaged_summary(id, summary.error());
+        }
         if (summary) {
             if (summary->running && !is_running(id)) {
                 // It may have ended just now, and have said so before it closed its door.

@@ -8,6 +8,7 @@
 #include "shared/wire/frame.hpp"
 
 #include <csignal>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace dockdist::node {
@@ -44,6 +45,18 @@ wire::JobResult lost_result(const std::string& why) {
     return result;
 }
 
+wire::JobSummary damaged_summary(const std::string& job, const Error& why) {
+    wire::JobSummary summary{.job = job, .running = is_running(job), .result = lost_result()};
+    struct stat folder{};
+    if (::stat(job_folder(job).c_str(), &folder) == 0) {
+        summary.started_ms = std::int64_t{folder.st_mtim.tv_sec} * 1000;
+    }
+    summary.result.failures.front().finding =
+        "how it went is not known, as its record on this node is damaged (" + why.message +
+        "): this host lost its power while the record was written, or somebody has changed it";
+    return summary;
+}
+
 void record_lost(const std::string& job, const std::string& why) {
     if (auto summary = load_summary(job); summary && summary->running) {
         summary->running = false;
@@ -63,6 +76,9 @@ wire::JobResult result_without_supervisor(const std::string& job) {
     remove_scratch(job);
     record_lost(job);
     summary = load_summary(job); // somebody else may have known more
+    if (!summary && summary.error().kind == ErrorKind::protocol) {
+        return damaged_summary(job, summary.error()).result;
+    }
     return summary && !summary->running ? summary->result : lost_result();
 }
 

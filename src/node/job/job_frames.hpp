@@ -16,6 +16,8 @@ void print_event(const wire::JobEvent& event);
 // could (reason "lost"), everything that bears the job's mark is ended first. `why`: where it is known.
 wire::JobResult lost_result(const std::string& why = {});
 wire::JobResult result_without_supervisor(const std::string& job);
+// In place of a record that is empty, cut off or no record at all.
+wire::JobSummary damaged_summary(const std::string& job, const Error& why);
 void record_lost(const std::string& job, const std::string& why = {}); // unless its record tells of its end
 
 } // namespace dockdist::node

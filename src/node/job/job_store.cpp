@@ -2,6 +2,7 @@
 
 #include "node/system/paths.hpp"
 #include "node/system/unix_socket.hpp"
+#include "shared/core/new_file.hpp"
 #include "shared/wire/json_reader.hpp"
 
 #include <algorithm>
@@ -69,9 +70,17 @@ Status create_job(const std::string& job) {
     return ok;
 }
 
+void sync_begun_summary(const std::string& job) {
+    const auto folder = job_folder(job);
+    const auto summary = open_regular(folder + "/summary.json");
+    if (summary && syncing()(summary->get()) == 0 && sync_folder_at(folder)) {
+        (void)sync_folder_at(paths().jobs);
+    }
+}
+
 Status save_summary(const wire::JobSummary& summary) {
     return replace_file(job_folder(summary.job) + "/summary.json", wire::dump(nlohmann::json(summary)), 0600,
-                        {::geteuid(), ::getegid()});
+                        {::geteuid(), ::getegid()}, summary.running ? OnDisk::some_day : OnDisk::at_once);
 }
 
 Status save_history(const std::string& job, const wire::JobHistory& history) {

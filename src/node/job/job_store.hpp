@@ -31,10 +31,14 @@ Status check_name(const std::string& job);
 Error no_such_job(const std::string& job);
 // Makes the folder; conflict as above.
 Status create_job(const std::string& job);
+// Of a job that has ended it is on the disk when this returns; of one that runs, when the kernel likes.
 Status save_summary(const wire::JobSummary& summary);
+// Brings the first one to the disk, with the job's name. Its command need not wait for that.
+void sync_begun_summary(const std::string& job);
 Status save_history(const std::string& job, const wire::JobHistory& history);
 // not_found where none was kept.
 Result<wire::JobHistory> load_history(const std::string& job);
+// not_found where the job has none (yet); protocol error where that which is there is damaged.
 Result<wire::JobSummary> load_summary(const std::string& job);
 std::vector<std::string> job_ids();
 // The records that stay of jobs that have ended: the latest so many, and none older.

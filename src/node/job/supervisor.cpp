@@ -57,6 +57,7 @@ void Supervisor::begin() {
     guarded_ =
         std::make_unique<GuardedJob>(loop_, job_.summary.job, job_.summary.lease_ms, job_.held.descriptor());
     start_command();
+    sync_begun_summary(job_.summary.job); // while that starts
 }
 
 void Supervisor::obey(const wire::JobCommand& order, bool again) {
@@ -206,7 +207,7 @@ void Supervisor::on_signal() {
             if (cluster_) {
                 cluster_->resign();
             }
-            stop("shutdown", engine_stop_grace_ms); // the container is being stopped
+            stop("shutdown", std::min(job_.grace_ms, engine_stop_grace_ms)); // its container is being stopped
         }
     }
     reap();

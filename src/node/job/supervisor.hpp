@@ -19,7 +19,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace dockdist::node {
@@ -64,11 +63,8 @@ public:
 
 // The part is run on `loop`, which outlives it. It takes the signals of its process and reaps its children,
 // so it has a process to itself.
+// Followers and it speak in lines. Follower → supervisor: wire::JobCommand lines. Supervisor → follower: job
+// events, and empty lines that say that the log has grown.
 std::unique_ptr<SupervisedPart> supervise(Loop& loop, PreparedJob job);
-
-// Followers and the supervisor speak in lines. Follower → supervisor: wire::JobCommand lines, and this one
-// when the client's side of its stdin has ended. Supervisor → follower: job events, and empty lines that say
-// that the log has grown.
-inline constexpr std::string_view client_gone_line = "gone";
 
 } // namespace dockdist::node

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "node/system/os.hpp"
+#include "shared/core/lease_clock.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -19,8 +20,9 @@ public:
     using Timer = std::uint64_t;
     using Clock = std::function<std::int64_t()>; // milliseconds since any moment; never goes back
 
-    // All that is done by the loop's time is done by this clock: a test brings one that it turns.
-    explicit Loop(Clock clock = monotonic_ms) : clock_(std::move(clock)) {}
+    // All that is done by the loop's time is done by this clock, leases among it: a test brings one that it
+    // turns. Where the machine sleeps, what is due then is done late, by its sleep's time at most.
+    explicit Loop(Clock clock = lease_clock_ms) : clock_(std::move(clock)) {}
     std::int64_t now_ms() const { return clock_(); }
 
     // The descriptor is the caller's; forget() it before it is closed.

@@ -153,10 +153,19 @@ Status write_all(int fd, std::string_view bytes) {
     return write_whole(fd, bytes) ? Status(ok) : system_error("cannot write", errno);
 }
 
-Status replace_file(const std::string& path, std::string_view content, mode_t mode, Owner owner) {
-    return replace_whole_file(path, content, {.mode = mode, .owner = owner.uid, .group = owner.gid})
+Status replace_file(const std::string& path, std::string_view content, mode_t mode, Owner owner,
+                    OnDisk on_disk) {
+    return replace_whole_file(
+               path, content,
+               {.mode = mode, .owner = owner.uid, .group = owner.gid, .on_disk = on_disk == OnDisk::at_once})
                ? Status(ok)
                : system_error("cannot write " + path, errno);
+}
+
+Status sync_folder_at(const std::string& path) {
+    const Fd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    return folder.open() && sync_folder(folder.get()) ? Status(ok)
+                                                      : system_error("cannot sync " + path, errno);
 }
 
 Status write_in_place(const std::string& path, std::string_view content) {

@@ -30,7 +30,11 @@ Result<std::string> read_file(const std::string& path, std::size_t limit = 64U <
 std::string read_file_or_empty(const std::string& path);
 Status write_all(int fd, std::string_view bytes);
 // shared/core/new_file.hpp.
-Status replace_file(const std::string& path, std::string_view content, mode_t mode, Owner owner = {});
+enum class OnDisk { some_day, at_once };
+Status replace_file(const std::string& path, std::string_view content, mode_t mode, Owner owner = {},
+                    OnDisk on_disk = OnDisk::some_day);
+// A folder and the names in it.
+Status sync_folder_at(const std::string& path);
 // For files that are mounts and cannot be renamed over.
 Status write_in_place(const std::string& path, std::string_view content);
 // Makes the folder, or checks that the one which is there is a real one of that owner; then sets the mode.

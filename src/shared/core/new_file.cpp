@@ -59,11 +59,12 @@ NewFile& NewFile::operator=(NewFile&& other) noexcept {
     return *this;
 }
 
-bool NewFile::take_name() {
+bool NewFile::take_name(bool on_disk) {
+    const bool there = !on_disk || syncing()(file_.get()) == 0;
     // NFS tells of a full disk when a file is closed.
-    if (::close(file_.release()) == 0 &&
+    if (::close(file_.release()) == 0 && there &&
         ::renameat(folder_.get(), temporary_.c_str(), folder_.get(), name_.c_str()) == 0) {
-        return true;
+        return !on_disk || sync_folder(folder_.get());
     }
     const int why = errno;
     ::unlinkat(folder_.get(), temporary_.c_str(), 0);
@@ -85,8 +86,17 @@ bool replace_whole_file(const std::string& path, std::string_view text, const Ne
     // The owner before the mode: a change of owner may clear bits of it.
     return file.open() && write_whole(file.get(), text) &&
            (!rights.owner || ::fchown(file.get(), *rights.owner, rights.group) == 0) &&
-           ::fchmod(file.get(), rights.mode) == 0 && (!rights.on_disk || ::fsync(file.get()) == 0) &&
-           file.take_name();
+           ::fchmod(file.get(), rights.mode) == 0 && file.take_name(rights.on_disk);
+}
+
+Syncing& syncing() {
+    static Syncing way = ::fsync;
+    return way;
+}
+
+bool sync_folder(int folder) {
+    const Fd opened(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    return opened.open() && (syncing()(opened.get()) == 0 || errno == EINVAL || errno == ENOTSUP);
 }
 
 bool replace_link(int folder, const std::string& name, const std::string& target, std::string_view prefix) {

@@ -6,6 +6,7 @@
 
 #include "shared/core/fd.hpp"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,8 +33,9 @@ public:
 
     bool open() const { return file_.open(); }
     int get() const { return file_.get(); }
-    // Closes it and gives it its name. False with errno: what was there is there still.
-    bool take_name();
+    // Closes it and gives it its name. False with errno: what was there is there still, but where its folder
+    // alone could not be synced. `on_disk`: see below.
+    bool take_name(bool on_disk = false);
     void give_up(); // keeps errno
 
 private:
@@ -45,10 +47,18 @@ struct NewFileRights {
     mode_t mode = 0600;
     std::optional<uid_t> owner{}; // with its group
     gid_t group = 0;
-    bool on_disk = false; // it is when this returns, where the file system tells the truth
+    // It is there, under its name, when this returns, also after a power cut, where the file system tells the
+    // truth: the file is synced before it takes the name, and then its folder.
+    bool on_disk = false;
 };
 // False with errno.
 bool replace_whole_file(const std::string& path, std::string_view text, const NewFileRights& rights);
+
+// How a file or folder is brought to its disk: ::fsync, or what a test puts in its place.
+using Syncing = std::function<int(int)>;
+Syncing& syncing();
+// A folder and what has its name there. File systems that cannot sync folders need not.
+bool sync_folder(int folder);
 
 // The same for a symbolic link.
 bool replace_link(int folder, const std::string& name, const std::string& target,

@@ -156,7 +156,10 @@ wire::GpuParty party_of(const BoardEntry& entry, std::int64_t now_ms) {
 }
 
 std::string board_text(const Board& board) {
-    json object{{"last_number", board.last_number}, {"last_id", board.last_id}, {"entries", json::array()}};
+    json object{{"format", board_format},
+                {"last_number", board.last_number},
+                {"last_id", board.last_id},
+                {"entries", json::array()}};
     for (const auto& entry : board.entries) {
         object["entries"].push_back(entry_object(entry));
     }
@@ -173,6 +176,13 @@ Result<Board> parse_board(std::string_view text) {
     }
     Board board;
     wire::ObjectReader reader(*object, "the board");
+    std::int64_t format = board_format;
+    reader.read("format", format);
+    if (!reader.failed() && format != board_format) {
+        return Error{.kind = ErrorKind::conflict,
+                     .message = "it has format " + std::to_string(format) + ", and this node knows format " +
+                                std::to_string(board_format)};
+    }
     reader.require("entries");
     reader.read("last_number", board.last_number, 0, max_board_number);
     std::int64_t last_id = 0;

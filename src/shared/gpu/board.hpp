@@ -46,8 +46,11 @@ inline constexpr std::size_t max_board_entries = 4096;
 inline constexpr std::uint64_t max_board_id = std::uint64_t{1} << 40U;
 inline constexpr std::int64_t max_board_number = std::int64_t{1} << 53U; // all that get it are one in time
 
+// What stands in it as "format"; without one it is this, as of those who wrote none.
+inline constexpr std::int64_t board_format = 1;
+
 std::string board_text(const Board& board);
-// protocol error for anything that board_text does not write.
+// conflict: it has another format. protocol error for anything else that board_text does not write.
 Result<Board> parse_board(std::string_view text);
 
 // Whether `one` is served before `other`: by priority, then number, then names. Of entries that wait.

@@ -18,8 +18,9 @@ bool explains(const wire::JobFailure& rank, const wire::JobFailure& launcher) {
     return launcher.rank < 0 && rank.rank >= 0 && rank.signal != SIGTERM && rank.signal != SIGKILL;
 }
 
-JobStateMachine::JobStateMachine(wire::JobPolicy settings, Relaunch relaunch)
-    : settings_(std::move(settings)), relaunch_(std::move(relaunch)), parts_(settings_.parts.size()) {
+JobStateMachine::JobStateMachine(wire::JobPolicy settings, Relaunch relaunch, std::int64_t lease_ms)
+    : settings_(std::move(settings)), relaunch_(std::move(relaunch)), lease_ms_(lease_ms),
+      parts_(settings_.parts.size()) {
     for (std::size_t i = 0; i < parts_.size(); ++i) {
         parts_[i].gone = settings_.parts[i].lost;
     }
@@ -44,7 +45,7 @@ void JobStateMachine::enter_attempt(int attempt) {
     idle_is_told_ = false;
     rest_told_ = false;
     for (auto& part : parts_) {
-        part = {.gone = part.gone};
+        part = {.gone = part.gone, .runs_until_ms = part.runs_until_ms};
     }
     phase_ = Phase::running;
 }
@@ -130,10 +131,11 @@ void JobStateMachine::exited(std::size_t part, const wire::JobResult& result) {
     }
 }
 
-bool JobStateMachine::lost(std::size_t part, const std::string& why,
+bool JobStateMachine::lost(std::size_t part, const std::string& why, std::optional<std::int64_t> heard_ms,
                            std::optional<wire::JobFailure> failure) {
     auto& state = parts_[part];
     state.gone = true;
+    state.runs_until_ms = heard_ms ? ranks_end_ms(*heard_ms, lease_ms_, settings_.grace_ms) : 0;
     if (goes_on_without(part, why)) {
         return false;
     }
@@ -147,13 +149,20 @@ bool JobStateMachine::lost(std::size_t part, const std::string& why,
     return matters;
 }
 
-void JobStateMachine::take_over(std::size_t own, std::size_t former, int attempt, const std::string& why) {
+void JobStateMachine::take_over(std::size_t own, std::size_t former, int attempt, const std::string& why,
+                                std::int64_t now_ms) {
     enter_attempt(attempt);
     own_ = own;
     parts_may_differ_ = true;
+    const auto heard_ms = now_ms - lease_ms_;
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+        if (i == former || settings_.parts[i].lost) {
+            parts_[i].runs_until_ms = ranks_end_ms(heard_ms, lease_ms_, settings_.grace_ms);
+        }
+    }
     const wire::JobFailure failure{
         .node = settings_.parts[former].node, .code = exit_codes::own_failure, .finding = why};
-    if (!settings_.parts[former].lost && lost(former, why, failure)) {
+    if (!settings_.parts[former].lost && lost(former, why, heard_ms, failure)) {
         return;
     }
     if (attempt_ < settings_.max_restarts) {
@@ -320,10 +329,12 @@ std::vector<JobStateMachine::Order> JobStateMachine::decide(std::int64_t now_ms)
         if (std::ranges::all_of(parts_, [](const Part& part) { return part.ended || part.gone; })) {
             phase_ = Phase::pausing;
             begin_at_ms_ = now_ms + backoff_ms();
+            tell_wait(now_ms);
         }
         return {};
     case Phase::pausing:
-        if (now_ms < begin_at_ms_) {
+        tell_wait(now_ms);
+        if (now_ms < begin_at_ms_ || !may_run(now_ms)) {
             return {};
         }
         return begin_all();
@@ -336,7 +347,7 @@ std::vector<JobStateMachine::Order> JobStateMachine::decide(std::int64_t now_ms)
 
 std::optional<std::int64_t> JobStateMachine::wake_at_ms() const {
     if (phase_ == Phase::pausing) {
-        return begin_at_ms_;
+        return std::max(begin_at_ms_, ranks_gone_ms());
     }
     if (phase_ != Phase::running) {
         return std::nullopt;

@@ -10,6 +10,11 @@
 // Where the settings have `relaunch`, a lost part is a failure like others, as long as enough nodes are left:
 // the first spare takes its place, or the next attempt begins without it.
 //
+// No two attempts at once. A part that is lost may not know it: its ranks run until its lease is over, and
+// for their grace. So nothing of the job begins again before `ranks_end_ms` of each lost part, unless its
+// node, or its engine, has said that its ranks are gone. A part's lease counts from the last word that it has
+// heard; `heard_ms` below is the latest moment at which that can have been sent.
+//
 // A job of which all parts are silent has stalled: they report what their ranks are doing, and where
 // settings.stop_stalled says so that is a failure once they have. One whose GPUs do nothing, in all parts, is
 // idle: that is told, and where settings.stop_idle says so it is a failure.
@@ -28,6 +33,11 @@ namespace dockdist {
 
 // A launcher ends because a rank has failed, and may be heard of first when the rank is on another node.
 bool explains(const wire::JobFailure& rank, const wire::JobFailure& launcher);
+
+// When the ranks of a part that is lost have surely ended: its lease, their grace, and what words take on
+// their way and a part to look at its clock.
+std::int64_t word_ms(std::int64_t lease_ms);
+std::int64_t ranks_end_ms(std::int64_t heard_ms, std::int64_t lease_ms, std::int64_t grace_ms);
 
 class JobStateMachine {
 public:
@@ -53,11 +63,14 @@ public:
     // shared/launch/relaunch.hpp: pure, and not to be included here. A start for each part.
     using Relaunch = std::function<Result<std::vector<wire::JobStart>>(const wire::JobPolicy&)>;
 
-    explicit JobStateMachine(wire::JobPolicy settings, Relaunch relaunch = {});
+    explicit JobStateMachine(wire::JobPolicy settings, Relaunch relaunch = {},
+                             std::int64_t lease_ms = wire::default_lease.count());
 
     // In place of a coordinator that is lost: the attempt that it carried is broken. `own`: the part with the
-    // new one; `attempt`: the latest that any part is in.
-    void take_over(std::size_t own, std::size_t former, int attempt, const std::string& why);
+    // new one; `attempt`: the latest that any part is in. It may order nothing any more, and has lost others
+    // before, nobody knows when: but they have heard nothing for a lease.
+    void take_over(std::size_t own, std::size_t former, int attempt, const std::string& why,
+                   std::int64_t now_ms);
 
     // What happened. `part` counts as settings.parts. What a former attempt's events say is passed over; a
     // later attempt is one that another coordinator has begun.
@@ -76,9 +89,10 @@ public:
     void reported(std::size_t part, int attempt, std::vector<wire::RankStack> ranks = {});
     void ranks_gone(std::size_t part, int attempt);
     void is_ready(std::size_t part, int attempt, const std::string& address);
-    // Gone without a word; `why` in words. False where the job goes on, or it had only its farewell left to
-    // say. `failure`: what the parts are told of it, where nobody else tells.
-    bool lost(std::size_t part, const std::string& why,
+    // Gone without a word; `why` in words. `heard_ms`: as above; nothing: its engine says that its container
+    // does not run. False where the job goes on, or it had only its farewell left to say. `failure`: what the
+    // parts are told of it, where nobody else tells.
+    bool lost(std::size_t part, const std::string& why, std::optional<std::int64_t> heard_ms,
               std::optional<wire::JobFailure> failure = std::nullopt);
     void interrupted(); // a second time: at once
 
@@ -87,6 +101,8 @@ public:
     std::optional<std::int64_t> wake_at_ms() const;
 
     int attempt() const { return attempt_; }
+    // Whether no rank of an attempt before can be there any more, on any node.
+    bool may_run(std::int64_t now_ms) const;
     bool all_started() const;
     bool all_gone() const;
     // Where this attempt's service has answered. Empty: it has not, or nobody asked for it.
@@ -123,6 +139,8 @@ private:
         int gpus = 0; // known once it is idle
         int ranks = 0;
         std::vector<int> rank_numbers{};
+        std::int64_t runs_until_ms = 0; // lost: its ranks may
+        bool wait_is_told = false;      // for that
     };
     bool speaks_of_now(int attempt);
     void enter_attempt(int attempt);
@@ -146,6 +164,8 @@ private:
     std::size_t coordinator() const { return own_.value_or(wire::coordinator_part(settings_)); }
     bool may_restart() const;
     bool goes_on_without(std::size_t part, const std::string& why);
+    std::int64_t ranks_gone_ms() const; // of all lost parts
+    void tell_wait(std::int64_t now_ms);
     void note(Notice::Kind kind, std::string node, std::string text);
     void note_failure(Notice::Kind kind, const std::string& text); // of failure_
     std::optional<std::size_t> first_spare() const;
@@ -153,6 +173,7 @@ private:
 
     wire::JobPolicy settings_;
     Relaunch relaunch_;
+    std::int64_t lease_ms_;
     std::vector<Part> parts_;
     Phase phase_ = Phase::running;
     int attempt_ = 0;

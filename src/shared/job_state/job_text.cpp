@@ -28,11 +28,12 @@ std::string attempt_text(int attempt, const wire::JobPolicy& policy) {
 std::string what_follows(const Loss& loss, const wire::JobPolicy& policy) {
     using Then = Loss::Then;
     const auto attempt = attempt_text(loss.attempt, policy);
+    const auto when = loss.surely_gone ? " in " + seconds(loss.in_ms) : ", once its ranks have ended";
     switch (loss.then) {
     case Then::replaced:
-        return attempt + " begins with " + loss.by + " in its place in " + seconds(loss.in_ms);
+        return attempt + " begins with " + loss.by + " in its place" + when;
     case Then::left_out:
-        return attempt + " begins without it on " + nodes(loss.left) + " in " + seconds(loss.in_ms);
+        return attempt + " begins without it on " + nodes(loss.left) + when;
     case Then::spare:
         return "it was spare, the job goes on; spare nodes left: " + std::to_string(loss.left);
     case Then::stopped:
@@ -134,6 +135,11 @@ std::string stop_text(const wire::JobFailure& because) {
 
 std::string loss_text(const Loss& loss, const wire::JobPolicy& policy) {
     return "lost: " + loss.why + ": " + what_follows(loss, policy);
+}
+
+std::string wait_text(int attempt, std::int64_t for_ms, const wire::JobPolicy& policy) {
+    return "does not answer: its ranks may run for " + seconds(for_ms) + " more, and " +
+           attempt_text(attempt, policy) + " waits for that";
 }
 
 std::string leave_text(const std::string& reason) {

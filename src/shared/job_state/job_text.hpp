@@ -46,14 +46,17 @@ struct Loss {
     enum class Then { replaced, left_out, spare, stopped };
     Then then = Then::stopped;
     std::string why{};
-    std::string by{};       // replaced: the node that takes its place
-    int left = 0;           // spare: of the spares; else of the nodes
-    bool restarts = true;   // stopped: there were some left, but too few nodes
-    int attempt = 0;        // replaced, left_out: the one that begins
-    std::int64_t in_ms = 0; // the same
+    std::string by{};        // replaced: the node that takes its place
+    int left = 0;            // spare: of the spares; else of the nodes
+    bool restarts = true;    // stopped: there were some left, but too few nodes
+    int attempt = 0;         // replaced, left_out: the one that begins
+    std::int64_t in_ms = 0;  // the same
+    bool surely_gone = true; // else the attempt begins when its ranks have ended, which wait_text tells
 };
 // "lost: its container was stopped: attempt 2 of 4 begins without it on 3 nodes in 1 s".
 std::string loss_text(const Loss& loss, const wire::JobPolicy& policy);
+// "does not answer: its ranks may run for 14 s more, and attempt 2 of 4 waits for that".
+std::string wait_text(int attempt, std::int64_t for_ms, const wire::JobPolicy& policy);
 // Why a part has gone, from the reason in its result: "its container was stopped".
 std::string leave_text(const std::string& reason);
 

@@ -97,14 +97,15 @@
 // client: the same events, the same orders. Pings and their answers say more there, and another part takes
 // over when that one is lost (shared/wire/succession.hpp).
 //
-// The lease. A coordinator whose stdin ends, or that sends no ping for lease_ms, starts the lease: unless
-// another one comes within lease_ms, the part is stopped; of a detached job with nodes to spare, what runs is
-// ended, and the part waits a while for another coordinator. A coordinator that has not heard of a member for
-// lease_ms takes it for lost.
+// The lease. A part that hears no word of any coordinator for lease_ms is stopped, however a stream ends or
+// does not; of a detached job with nodes to spare, what runs is ended, and the part waits a while for another
+// coordinator. A coordinator that has not heard of a member for lease_ms takes it for lost. A member that
+// does not answer is told nothing more, so that its lease is soon over.
 //
-// A lost part is not waited for: where the policy has `relaunch`, its coordinator halts the others, makes
-// their starts anew without it (a spare takes its place, or ranks are numbered anew), and begins with these.
-// A part that comes back after that ends by its own lease, or is told to stop: it never rejoins.
+// Where the policy has `relaunch`, the job goes on without a lost part: its coordinator halts the others,
+// makes their starts anew without it (a spare takes its place, or ranks are numbered anew), and begins with
+// these when no rank of it can be left (ranks_end_ms, shared/job_state/job_state_machine.hpp). A part that
+// comes back after that ends by its own lease, or is told to stop: it never rejoins.
 //
 // How ranks end. They are told first, by one signal each, and have the grace; what has started them is told
 // when they are gone: launchers that are told end their ranks after a time of their own, and tell them again.

@@ -368,6 +368,22 @@ class TestHostileBoard(OnAHost):
         error = node.ask("no-board").until("error")
         assert "cannot write" in error["message"]
 
+    def test_a_board_of_another_format_is_an_error_and_stays_as_it_is(self):
+        node = self.node(gpus=2)
+        path = self.board + "/board.json"
+        waiter, _ = self.taken(node, "holds")
+        newer = json.dumps({"format": 2, "holders": {uuid(0): "somebody"}})
+        with open(path, "w") as file:
+            file.write(newer)
+        error = node.ask("asks").until("error")
+        assert error["message"] == f"cannot read {path}: it has format 2, and this node knows format 1"
+        assert "`--share`" in error["hint"] and "dockdist up" in error["hint"]
+        assert node.report()["problem"] == error["message"]
+        waiter.close()  # what it had goes, and nobody writes over what he cannot read
+        assert node.ask("again").until("error") == error
+        with open(path) as file:
+            assert file.read() == newer
+
     def test_a_lock_that_is_none_or_was_replaced_is_an_error_that_says_what_to_do(self):
         node = self.node(gpus=1)
         lock = self.board + "/lock"

@@ -217,6 +217,24 @@ class TestWhatIsKeptOfEndedJobs(OnANode):
         self.sh("true", job="new")
         assert {j["job"]: j["running"] for j in self.node.list()} == {"long": True, "new": False}
 
+    def test_a_record_that_a_power_cut_has_left_empty_or_half_is_named_and_disturbs_no_other(self):
+        self.sh("exit 3", job="whole")
+        whole = "%s/var/lib/dockdist/jobs/whole/summary.json" % self.node.root
+        with open(whole) as file:
+            text = file.read()
+        for job, left in (("empty", ""), ("half", text[:len(text) // 2])):
+            os.makedirs(os.path.dirname(whole.replace("whole", job)))
+            with open(whole.replace("whole", job), "w") as file:
+                file.write(left)
+        listed = {j["job"]: j for j in self.node.list()}
+        assert (sorted(listed), listed["whole"]["result"]["code"]) == (["empty", "half", "whole"], 3)
+        for job in ("empty", "half"):
+            assert (listed[job]["running"], listed[job]["result"]["reason"]) == (False, "lost")
+            assert "its record on this node is damaged" in listed[job]["result"]["failures"][0]["finding"]
+            result = self.node.follow(job).result()
+            assert (result["reason"], result["failures"]) == ("lost", listed[job]["result"]["failures"])
+        self.sh("true", job="next")
+
     def test_a_taken_name_is_refused_before_anything_starts(self):
         self.sh("true", job="taken")
         event = self.node.open(job="taken").until("error")

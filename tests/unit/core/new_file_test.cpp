@@ -6,8 +6,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <vector>
 
 namespace new_file_test {
 
@@ -48,6 +50,52 @@ TEST_CASE("a file takes its name whole, with its mode whatever the umask says") 
     CHECK(text_of(path) == "two");
     CHECK(mode_of(path) == 0644);
     CHECK(place.entries() == 1);
+}
+
+namespace {
+
+// What is brought to the disk, in order: "file" under its first name, "file" under its own, or "folder".
+struct Synced {
+    explicit Synced(const fs::path& path, int fails_at = -1) {
+        syncing() = [this, path, fails_at](int descriptor) {
+            struct stat status{};
+            REQUIRE(::fstat(descriptor, &status) == 0);
+            calls.push_back(S_ISDIR(status.st_mode) ? "folder" : "file");
+            named.push_back(text_of(path) == "new");
+            errno = EIO;
+            return static_cast<int>(calls.size()) == fails_at ? -1 : 0;
+        };
+    }
+    ~Synced() { syncing() = ::fsync; }
+    Synced(const Synced&) = delete;
+    Synced& operator=(const Synced&) = delete;
+    std::vector<std::string> calls{};
+    std::vector<bool> named{};
+};
+
+} // namespace
+
+TEST_CASE(
+    "what is to be on the disk is synced before it takes its name, and then the folder; nothing else is") {
+    const Place place;
+    const auto path = place.folder / "file";
+    REQUIRE(replace_whole_file(path.string(), "old", {}));
+    {
+        const Synced synced(path);
+        CHECK(replace_whole_file(path.string(), "new", {.on_disk = true}));
+        CHECK(synced.calls == std::vector<std::string>{"file", "folder"});
+        CHECK(synced.named == std::vector<bool>{false, true});
+        CHECK(replace_whole_file(path.string(), "new", {}));
+        CHECK(synced.calls.size() == 2);
+    }
+    for (const int fails_at : {1, 2}) {
+        REQUIRE(replace_whole_file(path.string(), "old", {}));
+        const Synced synced(path, fails_at);
+        CHECK_FALSE(replace_whole_file(path.string(), "new", {.on_disk = true}));
+        CHECK(errno == EIO);
+        CHECK(text_of(path) == (fails_at == 1 ? "old" : "new"));
+        CHECK(place.entries() == 1);
+    }
 }
 
 TEST_CASE("until it has its name what was there is there, and nobody else reads what comes") {

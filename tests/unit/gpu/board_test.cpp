@@ -68,6 +68,17 @@ TEST_CASE("a board that is written is read as it was, but for the ages") {
     CHECK(*read == there);
 }
 
+TEST_CASE(
+    "a board says its format, those of before had none, and another one is told from what is no board") {
+    CHECK(board_text({}).find("\"format\":1") != std::string::npos);
+    CHECK(parse_board(R"({"entries":[]})").has_value());
+    const auto newer = parse_board(R"({"format":2,"entries":{}})");
+    REQUIRE(!newer);
+    CHECK(newer.error().kind == ErrorKind::conflict);
+    CHECK(newer.error().message == "it has format 2, and this node knows format 1");
+    CHECK(parse_board(R"({"format":"x","entries":[]})").error().kind == ErrorKind::protocol);
+}
+
 TEST_CASE("what no board says is refused") {
     const auto refused = [](const std::string& text) {
         const auto read = parse_board(text);

@@ -247,7 +247,7 @@ struct SilentNode {
     NodeJob::Handlers handlers{.output = [](int, StdStream, std::string_view) {},
                                .batch_ended = [] {},
                                .silence = std::chrono::milliseconds(20)};
-    std::chrono::steady_clock::time_point give_up_at = std::chrono::steady_clock::time_point::max();
+    LeaseClock::time_point give_up_at = LeaseClock::time_point::max();
 };
 
 TEST_CASE("a node that answers no ping is lost when the time for that is over") {
@@ -260,7 +260,7 @@ TEST_CASE("a node that answers no ping is lost when the time for that is over") 
 TEST_CASE("a node that was told to end its part and does not say that it did is given up") {
     SilentNode node;
     node.handlers.silence = std::chrono::hours(1);
-    node.give_up_at = std::chrono::steady_clock::now();
+    node.give_up_at = LeaseClock::now();
     const auto result = node.run();
     REQUIRE(!result);
     CHECK(result.error().message == "it was told to end its part, and has not confirmed that it did");

@@ -179,7 +179,7 @@ TEST_CASE("a job waits until it fits on all of its nodes, says for whom, and the
             boost::asio::post(job.io, [&] { job.gpus[1]->become_free(); });
         }
     };
-    const auto begun = std::chrono::steady_clock::now();
+    const auto begun = LeaseClock::now();
     CHECK(job.wait().has_value());
     for (const auto& node : job.gpus) {
         CHECK(lines(node->heard) == "line 0\nline 5\ntake 0\n");

@@ -74,7 +74,7 @@ void both_exit(JobStateMachine& job, const wire::JobResult& first, const wire::J
 }
 
 void leave_node_1_out(JobStateMachine& job) {
-    job.lost(1, silence, wire::JobFailure{.code = 125, .finding = silence});
+    job.lost(1, silence, {}, wire::JobFailure{.code = 125, .finding = silence});
     job.decide(0);
     job.ended(0, 0, told("stop"));
     job.decide(0);
@@ -207,7 +207,7 @@ std::vector<Story> stories() {
     all.push_back({.name = "a node was lost",
                    .happened =
                        [](JobStateMachine& job) {
-                           job.lost(1, silence, wire::JobFailure{.code = 125, .finding = silence});
+                           job.lost(1, silence, {}, wire::JobFailure{.code = 125, .finding = silence});
                            job.decide(0);
                            job.exited(0, told("stop"));
                        },
@@ -272,7 +272,7 @@ TEST_CASE("what the coordinator of a detached job keeps on record tells whoever 
 
 TEST_CASE("a client that loses a node tells that itself, with 125") {
     JobStateMachine job(two_nodes());
-    job.lost(1, lost_words);
+    job.lost(1, lost_words, std::nullopt);
     job.decide(0);
     job.exited(0, told("stop"));
     const Errors errors{{ErrorKind::unreachable, "node-1", lost_words, ""}};

@@ -189,7 +189,7 @@ TEST_CASE("so it is before a restart, and in each attempt") {
 
 TEST_CASE("a lost part ends the job, restarts or not") {
     JobStateMachine job(settings(2, 3));
-    CHECK(job.lost(1, "silence", wire::JobFailure{.code = 125, .finding = "silence"}));
+    CHECK(job.lost(1, "silence", std::nullopt, wire::JobFailure{.code = 125, .finding = "silence"}));
     const auto orders = job.decide(0);
     CHECK(text(orders) == "0:stop/500");
     CHECK(orders[0].command.first->node == "node-1");
@@ -202,7 +202,7 @@ TEST_CASE("a part that was lost after it had ended owed only its farewell") {
     job.ended(0, 0, {});
     job.ended(1, 0, {});
     job.decide(0);
-    CHECK_FALSE(job.lost(1, "gone"));
+    CHECK_FALSE(job.lost(1, "gone", std::nullopt));
     CHECK(text(job.decide(0)).empty());
 }
 

@@ -69,7 +69,7 @@ wire::JobResult halted(int attempt = 0) {
 
 TEST_CASE("a lost node is left out, and ranks are numbered anew") {
     JobStateMachine job(settings(3, 0, 2, 3), relaunch_all);
-    CHECK_FALSE(job.lost(1, "gone"));
+    CHECK_FALSE(job.lost(1, "gone", std::nullopt));
     CHECK(told(job) == "node-1: lost: gone: attempt 2 of 4 begins without it on 2 nodes in 1 s");
     CHECK(text(job.decide(0)) == "0:halt#0 2:halt#0");
     CHECK(told(job).empty()); // nothing has failed
@@ -94,11 +94,70 @@ TEST_CASE("a lost node is left out, and ranks are numbered anew") {
     CHECK_FALSE(job.first_failure().has_value());
 }
 
+TEST_CASE("nothing begins before the ranks of a node that fell silent have surely ended") {
+    JobStateMachine job(settings(3, 0, 1, 3), relaunch_all, 4000);
+    CHECK_FALSE(job.lost(1, "silence", 1000));
+    CHECK(told(job) ==
+          "node-1: lost: silence: attempt 2 of 4 begins without it on 2 nodes, once its ranks have ended");
+    job.decide(5000);
+    job.ended(0, 0, halted());
+    job.ended(2, 0, halted());
+    CHECK(text(job.decide(5100)).empty());
+    CHECK(told(job) ==
+          "node-1: does not answer: its ranks may run for 4.4 s more, and attempt 2 of 4 waits for that");
+    CHECK(job.wake_at_ms() == 9500); // heard of, lease, grace, and a lease for words on their way
+    CHECK_FALSE(job.may_run(9499));
+    CHECK(text(job.decide(9499)).empty());
+    CHECK(told(job).empty());
+    CHECK_FALSE(job.lost(2, "silence", 9400)); // in the pause
+    told(job);
+    CHECK(text(job.decide(9500)).empty());
+    CHECK(told(job) ==
+          "node-2: does not answer: its ranks may run for 8.4 s more, and attempt 2 of 4 waits for that");
+    CHECK(text(job.decide(17900)) == "0:begin#1 rank 0");
+    job.rank_failed(0, 1, {.rank = 0, .code = 7});
+    job.decide(18000);
+    job.ended(0, 1, halted(1));
+    job.decide(18000);
+    CHECK(job.wake_at_ms() == 20000); // no longer than the backoff, from now on
+}
+
+TEST_CASE("it is waited five seconds at most for words that are on their way, and for no node that has said "
+          "that it is gone") {
+    CHECK(ranks_end_ms(0, 30000, 10000) == 45000);
+    CHECK(ranks_end_ms(0, 1000, 10000) == 12000);
+    JobStateMachine job(settings(3, 0, 1, 3), relaunch_all);
+    job.exited(1, {.code = 143, .stopped = true, .reason = "lease"});
+    CHECK_FALSE(job.lost(2, "its container does not run", std::nullopt));
+    CHECK(text(job.decide(0)) == "0:halt#0");
+    job.ended(0, 0, halted());
+    job.decide(0);
+    CHECK(job.wake_at_ms() == 1000);
+}
+
+TEST_CASE("who takes over waits for the nodes that the one before it had lost") {
+    auto known = settings(4, 0, 1, 3);
+    known.parts[3].lost = true;
+    known.members = {0, 1, 2};
+    JobStateMachine job(known, relaunch_all, 4000);
+    job.take_over(1, 0, 0, "gone", 100000);
+    told(job);
+    job.decide(100000);
+    job.ended(1, 0, halted());
+    job.ended(2, 0, halted());
+    job.decide(100000);
+    const std::string waits =
+        "does not answer: its ranks may run for 4.5 s more, and attempt 2 of 4 waits for that";
+    CHECK(told(job) == "node-0: " + waits + "; node-3: " + waits);
+    CHECK(text(job.decide(104499)).empty());
+    CHECK(text(job.decide(104500)) == "1:begin#1 rank 0 2:begin#1 rank 1");
+}
+
 TEST_CASE("the first spare takes the lost node's place, and the others keep their ranks") {
     JobStateMachine job(settings(3, 2, 3, 2), relaunch_all);
     CHECK(job.is_spare(3));
     CHECK(job.is_spare(4));
-    CHECK_FALSE(job.lost(0, "gone"));
+    CHECK_FALSE(job.lost(0, "gone", std::nullopt));
     CHECK(told(job) == "node-0: lost: gone: attempt 2 of 3 begins with node-3 in its place in 1 s");
     CHECK_FALSE(job.is_spare(3));
     CHECK(text(job.decide(0)) == "1:halt#0 2:halt#0 3:halt#0 4:halt#0");
@@ -111,16 +170,16 @@ TEST_CASE("the first spare takes the lost node's place, and the others keep thei
 
 TEST_CASE("a lost spare takes nothing with it") {
     JobStateMachine job(settings(2, 2, 2, 2), relaunch_all);
-    CHECK_FALSE(job.lost(2, "gone"));
+    CHECK_FALSE(job.lost(2, "gone", std::nullopt));
     CHECK(told(job) == "node-2: lost: gone: it was spare, the job goes on; spare nodes left: 1");
     CHECK(text(job.decide(0)).empty());
-    CHECK_FALSE(job.lost(1, "gone"));
+    CHECK_FALSE(job.lost(1, "gone", std::nullopt));
     CHECK(told(job) == "node-1: lost: gone: attempt 2 of 3 begins with node-3 in its place in 1 s");
 }
 
 TEST_CASE("with too few nodes left the job is stopped") {
     JobStateMachine job(settings(2, 0, 2, 3), relaunch_all);
-    CHECK(job.lost(1, "silence", wire::JobFailure{.code = 125, .finding = "silence"}));
+    CHECK(job.lost(1, "silence", std::nullopt, wire::JobFailure{.code = 125, .finding = "silence"}));
     CHECK(told(job) ==
           "node-1: lost: silence: the job is stopped everywhere: 1 node is left, and it needs 2");
     CHECK(text(job.decide(0)) == "0:stop");
@@ -131,7 +190,7 @@ TEST_CASE("with too few nodes left the job is stopped") {
 
 TEST_CASE("with no restart left the job is stopped") {
     JobStateMachine job(settings(3, 0, 1, 0), relaunch_all);
-    CHECK(job.lost(1, "gone"));
+    CHECK(job.lost(1, "gone", std::nullopt));
     CHECK(told(job) ==
           "node-1: lost: gone: the job is stopped everywhere: no restarts are left (--max-restarts 0)");
     CHECK(text(job.decide(0)) == "0:stop 2:stop");
@@ -147,9 +206,9 @@ TEST_CASE("a node that is lost while the others are being halted costs no furthe
     job.ended(2, 0, halted());
     CHECK(text(job.decide(0)).empty());
     CHECK_FALSE(job.wake_at_ms().has_value()); // node-1 has not said that nothing is left there
-    CHECK_FALSE(job.lost(1, "gone"));
+    CHECK_FALSE(job.lost(1, "gone", std::nullopt));
     job.decide(0);
-    CHECK_FALSE(job.lost(0, "gone")); // in the pause
+    CHECK_FALSE(job.lost(0, "gone", std::nullopt)); // in the pause
     CHECK(told(job) == "node-1: lost: gone: attempt 2 of 2 begins without it on 2 nodes in 1 s; "
                        "node-0: lost: gone: attempt 2 of 2 begins without it on 1 node in 1 s");
     CHECK(text(job.decide(1000)) == "2:begin#1 rank 0");
@@ -188,7 +247,7 @@ TEST_CASE(
 TEST_CASE("nothing is begun anew over a loss once the job is interrupted or over") {
     JobStateMachine interrupted(settings(2, 1, 1, 1), relaunch_all);
     interrupted.interrupted();
-    CHECK(interrupted.lost(1, "gone"));
+    CHECK(interrupted.lost(1, "gone", std::nullopt));
     CHECK(told(interrupted).empty());
     CHECK(text(interrupted.decide(0)) == "0:stop 2:stop");
 
@@ -196,8 +255,8 @@ TEST_CASE("nothing is begun anew over a loss once the job is interrupted or over
     over.ended(0, 0, {.ranks = 1});
     over.ended(1, 0, {.ranks = 1});
     CHECK(text(over.decide(0)) == "0:over 1:over 2:over");
-    CHECK_FALSE(over.lost(1, "gone"));
-    CHECK_FALSE(over.lost(2, "gone"));
+    CHECK_FALSE(over.lost(1, "gone", std::nullopt));
+    CHECK_FALSE(over.lost(2, "gone", std::nullopt));
     CHECK(told(over).empty());
     CHECK(text(over.decide(0)).empty());
 }
@@ -206,7 +265,7 @@ TEST_CASE("a launch that cannot be made over the nodes that are left ends the jo
     JobStateMachine job(settings(2, 0, 1, 1), [](const wire::JobPolicy&) {
         return Result<std::vector<wire::JobStart>>(Error{.message = "no port"});
     });
-    job.lost(1, "gone");
+    job.lost(1, "gone", std::nullopt);
     job.decide(0);
     job.ended(0, 0, halted());
     job.decide(0);
@@ -225,7 +284,7 @@ TEST_CASE("who carries the job after others knows whom it has lost") {
     job.started(1, 1);
     job.started(2, 1);
     CHECK(job.all_started());
-    CHECK_FALSE(job.lost(2, "gone"));
+    CHECK_FALSE(job.lost(2, "gone", std::nullopt));
     CHECK(told(job) == "node-2: lost: gone: attempt 3 of 4 begins without it on 1 node in 2 s");
     CHECK(text(job.decide(0)) == "1:halt#1");
 }
@@ -233,9 +292,9 @@ TEST_CASE("who carries the job after others knows whom it has lost") {
 TEST_CASE(
     "who takes over breaks the attempt off, whatever attempt a part is in, and goes on without the former") {
     JobStateMachine job(settings(3, 1, 3, 3), relaunch_all);
-    job.take_over(1, 0, 1, "nothing was heard of node-0 for 4 s");
+    job.take_over(1, 0, 1, "nothing was heard of node-0 for 4 s", 0);
     CHECK(told(job) == "node-0: lost: nothing was heard of node-0 for 4 s: "
-                       "attempt 3 of 4 begins with node-3 in its place in 2 s");
+                       "attempt 3 of 4 begins with node-3 in its place, once its ranks have ended");
     const auto halts = job.decide(0);
     CHECK(text(halts) == "1:halt#1 2:halt#1 3:halt#1");
     CHECK(std::ranges::all_of(halts, [](const auto& order) { return order.command.takes_over; }));
@@ -246,8 +305,12 @@ TEST_CASE(
     CHECK_FALSE(job.wake_at_ms().has_value());
     job.ended(2, 1, halted(1));
     job.ended(3, 1, halted(1));
-    job.decide(0);
-    CHECK(text(job.decide(2000)) == "1:begin#2 rank 1 2:begin#2 rank 2 3:begin#2 rank 0");
+    CHECK(text(job.decide(0)).empty());
+    CHECK(job.wake_at_ms() == 5500); // the former one may have ordered something until now
+    CHECK(told(job) ==
+          "node-0: does not answer: its ranks may run for 5.5 s more, and attempt 3 of 4 waits for that");
+    CHECK(text(job.decide(5499)).empty());
+    CHECK(text(job.decide(5500)) == "1:begin#2 rank 1 2:begin#2 rank 2 3:begin#2 rank 0");
     for (const std::size_t part : {1U, 2U, 3U}) {
         job.ended(part, 2, {.ranks = 1, .attempt = 2});
     }
@@ -260,14 +323,14 @@ TEST_CASE(
 
 TEST_CASE("who takes over halts once only with that") {
     JobStateMachine job(settings(3, 0, 1, 3), relaunch_all);
-    job.take_over(1, 0, 0, "gone");
+    job.take_over(1, 0, 0, "gone", 0);
     CHECK(job.decide(0).front().command.takes_over);
     job.ended(1, 0, halted());
     job.ended(2, 0, halted());
     job.decide(0);
-    job.decide(1000);
+    job.decide(5500);
     job.rank_failed(1, 1, {.rank = 0, .code = 7});
-    const auto halts = job.decide(2000);
+    const auto halts = job.decide(6000);
     CHECK(text(halts) == "1:halt#1 2:halt#1");
     CHECK_FALSE(halts.front().command.takes_over);
 }
@@ -284,7 +347,7 @@ TEST_CASE("in place of one that was spare, or was lost before, the job is begun 
                 policy.members = {1, 2};
             }
             JobStateMachine job(policy, relaunch_all);
-            job.take_over(1, former, 0, "gone");
+            job.take_over(1, former, 0, "gone", 0);
             told(job);
             const auto orders = text(job.decide(0));
             CHECK(orders == (restarts == 0 ? was_spare ? "0:stop 1:stop 2:stop" : "1:stop 2:stop 3:stop"
@@ -297,7 +360,7 @@ TEST_CASE("in place of one that was spare, or was lost before, the job is begun 
 
 TEST_CASE("who takes over a job with too few nodes left stops it, and says why") {
     JobStateMachine job(settings(3, 0, 3, 3), relaunch_all);
-    job.take_over(1, 0, 0, "nothing was heard of node-0 for 4 s");
+    job.take_over(1, 0, 0, "nothing was heard of node-0 for 4 s", 0);
     CHECK(told(job) == "node-0: lost: nothing was heard of node-0 for 4 s: the job is stopped everywhere: "
                        "2 nodes are left, and it needs 3");
     CHECK(text(job.decide(0)) == "1:stop 2:stop");

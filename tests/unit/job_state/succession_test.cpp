@@ -43,6 +43,8 @@ TEST_CASE("the next living part takes over from one that is gone, frozen or cut 
             CHECK(job.of(1).term() == 1);
             CHECK(job.of(1).record().policy.parts[0].lost);
             job.pass(4 * settled_ms);
+            CHECK(job.of(1).record().attempt == 1);
+            CHECK(job.works(1));
             job.mend_all();
             job.pass(settled_ms);
             CHECK(job.deciders() == Parts{1});
@@ -275,8 +277,9 @@ TEST_CASE(
             }
         }
         job.pass(2 * settled_ms);
-        CHECK(job.deciders().size() == 1);
+        REQUIRE(job.deciders().size() == 1);
         CHECK(job.shared_terms == 0);
+        CHECK(job.works(job.deciders().front()));
     }
 }
 

@@ -20,6 +20,9 @@ Carrier::Carrier(Loop& loop, Settings settings, Fd links, Listener listener)
                   loop.now_ms() + link_login_ms) {
     links_.on_greeting = [this](const wire::LinkGreeting& greeting) { return judge(greeting); };
     links_.on_linked = [this](std::size_t part) {
+        if (coordinator_) {
+            coordinator_->heard_of(part);
+        }
         ping(part);
         if (coordinator_) {
             coordinator_->linked(part);
@@ -84,6 +87,9 @@ MemberLinks::Verdict Carrier::judge(const wire::LinkGreeting& greeting) {
 }
 
 void Carrier::ping(std::size_t part) {
+    if (coordinator_ && !coordinator_->pings(part)) {
+        return;
+    }
     links_.send(part, wire::link_ping(succession_.ping(part, loop_.now_ms())));
 }
 

@@ -5,14 +5,15 @@
 #include "shared/job_state/job_text.hpp"
 #include "shared/launch/relaunch.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace dockdist::node {
 
 Coordinator::Coordinator(Loop& loop, MemberLinks& links, wire::JobPolicy settings, std::size_t own,
                          std::int64_t lease_ms)
-    : loop_(loop), links_(links), state_(std::move(settings), relaunch), own_(own), lease_ms_(lease_ms),
-      members_(state_.settings().parts.size()) {
+    : loop_(loop), links_(links), state_(std::move(settings), relaunch, lease_ms), own_(own),
+      lease_ms_(lease_ms), members_(state_.settings().parts.size()) {
     for (std::size_t part = 0; part < members_.size(); ++part) {
         members_[part].last_heard_ms = loop_.now_ms() + link_login_ms;
         members_[part].gone = state_.settings().parts[part].lost;
@@ -21,15 +22,36 @@ Coordinator::Coordinator(Loop& loop, MemberLinks& links, wire::JobPolicy setting
 
 void Coordinator::take_over(std::size_t former, int attempt, const std::string& why) {
     members_[former].gone = true;
-    state_.take_over(own_, former, attempt, why);
+    state_.take_over(own_, former, attempt, why, loop_.now_ms());
+}
+
+void Coordinator::heard_of(std::size_t part) {
+    members_[part].last_heard_ms = loop_.now_ms();
+    members_[part].unanswered_ms.reset();
 }
 
 void Coordinator::linked(std::size_t part) {
-    auto& member = members_[part];
-    member.last_heard_ms = loop_.now_ms();
-    if (member.order) {
-        links_.send(part, wire::job_command_line(*member.order));
+    heard_of(part);
+    if (const auto order = members_[part].order) {
+        order_member(part, *order);
     }
+}
+
+bool Coordinator::pings(std::size_t part) {
+    auto& member = members_[part];
+    const auto now = loop_.now_ms();
+    if (member.unanswered_ms && now - *member.unanswered_ms >= word_ms(lease_ms_) / 2) {
+        return false;
+    }
+    member.unanswered_ms = member.unanswered_ms.value_or(now);
+    member.told_ms = now;
+    return true;
+}
+
+void Coordinator::order_member(std::size_t part, const wire::JobCommand& command) {
+    members_[part].order = command;
+    members_[part].told_ms = loop_.now_ms();
+    links_.send(part, wire::job_command_line(command));
 }
 
 void Coordinator::hear(std::size_t part, const wire::JobEvent& event) {
@@ -55,8 +77,7 @@ void Coordinator::stop_members(std::int64_t grace_ms, int signal) {
     const wire::JobCommand command{
         .type = wire::JobCommand::Type::stop, .grace_ms = grace_ms, .signal = signal};
     for (std::size_t part = 0; part < members_.size(); ++part) {
-        members_[part].order = command;
-        links_.send(part, wire::job_command_line(command));
+        order_member(part, command);
     }
 }
 
@@ -73,8 +94,7 @@ void Coordinator::decide() {
             if (order.part == own_) {
                 order_own(order.command);
             } else {
-                members_[order.part].order = order.command;
-                links_.send(order.part, wire::job_command_line(order.command));
+                order_member(order.part, order.command);
             }
         }
     }
@@ -117,7 +137,8 @@ void Coordinator::find_lost() {
         member.gone = true;
         links_.drop(part); // pings that come through after all would keep its part alive
         const auto why = silent_node_text(state_.settings().parts[part].node, lease_ms_);
-        state_.lost(part, why, wire::JobFailure{.code = exit_codes::own_failure, .finding = why});
+        state_.lost(part, why, std::max(member.last_heard_ms, member.told_ms),
+                    wire::JobFailure{.code = exit_codes::own_failure, .finding = why});
     }
 }
 

@@ -34,8 +34,11 @@ public:
     void take_over(std::size_t former, int attempt, const std::string& why);
     void hear_own(const wire::JobEvent& event);
     void hear(std::size_t part, const wire::JobEvent& event);
-    void heard_of(std::size_t part) { members_[part].last_heard_ms = loop_.now_ms(); }
+    void heard_of(std::size_t part);
     void linked(std::size_t part); // it gets its last order again
+    // Whether to ping it now, which is done then. One that does not answer gets no more pings: it would be
+    // known later when its ranks end.
+    bool pings(std::size_t part);
     // Gone or lost: it takes no part in the job any more.
     bool is_gone(std::size_t part) const { return members_[part].gone; }
     // Somebody stops the job here: the members are told at once.
@@ -49,10 +52,13 @@ public:
 private:
     struct Member {
         std::int64_t last_heard_ms = 0;
+        std::int64_t told_ms = 0;                    // something; it need not have come there
+        std::optional<std::int64_t> unanswered_ms{}; // since when it has said nothing to pings
         bool gone = false;
         std::optional<wire::JobCommand> order{}; // the last one; given again on a new link
     };
     void order_own(const wire::JobCommand& command);
+    void order_member(std::size_t part, const wire::JobCommand& command);
     void tell_notices();
     void settle_outcome();
 

@@ -21,15 +21,15 @@ BoardEntry waiting(std::uint64_t id) {
 TEST_CASE("an entry is there as long as its participant, and nobody else's") {
     const SharedBoard host;
     auto one = SharedBoard::open();
-    auto board = one.read();
+    auto board = *one.read();
     const auto id = one.make_entry(board);
     REQUIRE(id.has_value());
     board.entries = {waiting(*id), waiting(*id + 1)};
     REQUIRE(one.write(board).has_value());
-    CHECK(one.read().entries == std::vector{waiting(*id)});
-    CHECK(SharedBoard::open().read().entries == std::vector{waiting(*id)});
+    CHECK(one.read()->entries == std::vector{waiting(*id)});
+    CHECK(SharedBoard::open().read()->entries == std::vector{waiting(*id)});
     one = BoardFile();
-    CHECK(SharedBoard::open().read().entries.empty());
+    CHECK(SharedBoard::open().read()->entries.empty());
 }
 
 TEST_CASE("a unit is one participant's, whatever the board says") {
@@ -74,11 +74,11 @@ TEST_CASE("what is locked stays so until the last process that has the descripto
 TEST_CASE("a board that was lost begins anew behind those who are still there") {
     const SharedBoard host;
     auto one = SharedBoard::open();
-    auto board = one.read();
+    auto board = *one.read();
     REQUIRE(one.make_entry(board).value() == 1);
     std::ofstream(host.scratch / "board.json") << "{";
     auto other = SharedBoard::open();
-    board = other.read();
+    board = *other.read();
     CHECK(board == Board{});
     CHECK(other.make_entry(board).value() == 2);
     board.last_id = max_board_id;

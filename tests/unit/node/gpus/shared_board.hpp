@@ -22,7 +22,8 @@ struct SharedBoard {
     }
     static std::vector<std::string> jobs() {
         std::vector<std::string> names;
-        for (const auto& entry : open().read().entries) {
+        const auto board = *open().read();
+        for (const auto& entry : board.entries) {
             names.push_back(entry.who.job);
         }
         return names;

@@ -2,12 +2,16 @@
 #include "node/job/log/log_reader.hpp"
 #include "node/job/supervisor.hpp"
 #include "patience.hpp"
+#include "shared/core/new_file.hpp"
 #include "unit/node/scratch.hpp"
 #include "unit/node/turned_loop.hpp"
 
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <vector>
 
 namespace supervisor_test {
 
@@ -119,6 +123,27 @@ struct Part {
 const std::vector<std::string> stubborn{"sh", "-c", "trap '' TERM; echo ready; exec sleep 1000"};
 
 } // namespace
+
+TEST_CASE("a job's record is on the disk when it has begun and when it has ended, and not in between") {
+    std::vector<bool> folders;
+    syncing() = [&](int descriptor) {
+        struct stat status{};
+        REQUIRE(::fstat(descriptor, &status) == 0);
+        folders.push_back(S_ISDIR(status.st_mode));
+        return 0;
+    };
+    {
+        Part job({});
+        CHECK(folders == std::vector<bool>{false, true, true}); // the record, its folder, and all jobs'
+        CHECK(save_summary(*load_summary(job.job)).has_value());
+        CHECK(save_history(job.job, {}).has_value());
+        CHECK(folders.size() == 3);
+        job.time.pass(lease_ms + 1000);
+        job.until_gone();
+        CHECK(folders == std::vector<bool>{false, true, true, false, true});
+    }
+    syncing() = ::fsync;
+}
 
 TEST_CASE("a part that no client holds is ended after its lease, and its record says so") {
     Part job({});
