@@ -8,6 +8,7 @@
 #include "shared/wire/exec_session.hpp"
 #include "shared/wire/frame.hpp"
 #include "shared/wire/gpus.hpp"
+#include "shared/wire/history.hpp"
 #include "shared/wire/job_query.hpp"
 #include "shared/wire/join.hpp"
 #include "shared/wire/probe.hpp"
