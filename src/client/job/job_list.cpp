@@ -75,14 +75,15 @@ Task<Result<std::vector<wire::JobSummary>>> ask(ContainerEngine& engine, Contain
         co_return Error{lacks_init(*answer) ? ErrorKind::not_found : ErrorKind::node, "",
                         "its jobs cannot be listed: " + printable(answer->err), ""};
     }
-    const auto most = wanted.all || !wanted.name.empty() ? most_jobs : most_recent_jobs;
+    const auto limit_of_jobs = wanted.all || !wanted.name.empty() ? most_jobs : most_recent_jobs;
     std::vector<wire::JobSummary> jobs;
     for (std::string_view rest = answer->out; !rest.empty();) { // no second copy of so much
         const auto line = rest.substr(0, rest.find('\n'));
         rest.remove_prefix(std::min(rest.size(), line.size() + 1));
         if (auto job = wire::parse_job_summary(line)) {
-            if (jobs.size() == most) {
-                co_return Error{ErrorKind::protocol, "", fmt::format("it reports more than {} jobs", most),
+            if (jobs.size() == limit_of_jobs) {
+                co_return Error{ErrorKind::protocol, "",
+                                fmt::format("it reports more than {} jobs", limit_of_jobs),
                                 "look into " + std::string(layout::jobs) + " there: each folder is a job's"};
             }
             jobs.push_back(std::move(*job));

@@ -33,7 +33,7 @@ std::string member_door(const std::string& job) {
 
 namespace {
 
-constexpr off_t reserved = 64 << 10; // more than a record and the file system's own for it
+constexpr off_t reserved_bytes = 64 << 10; // more than a record and the file system's own for it
 
 std::string reserve_of(const std::string& job) {
     return job_folder(job) + "/reserve";
@@ -46,7 +46,7 @@ Status make_reserve(const std::string& job) {
     if (!file.open()) {
         return system_error("cannot write " + reserve_of(job), errno);
     }
-    const int failed = ::posix_fallocate(file.get(), 0, reserved);
+    const int failed = ::posix_fallocate(file.get(), 0, reserved_bytes);
     return failed == 0 || failed == EOPNOTSUPP || failed == EINVAL
                ? Status(ok)
                : system_error("cannot write " + reserve_of(job), failed);
@@ -107,20 +107,21 @@ Status write_summary(const wire::JobSummary& summary) {
 
 } // namespace
 
-// How a job has ended is kept on a full disk, too: its output makes room.
+// How a job has ended is kept on a full disk, too: by the room held for that, or else by that of its output.
 Status save_summary(const wire::JobSummary& summary) {
     auto saved = write_summary(summary);
-    if (saved || summary.running) {
+    if (summary.running) {
         return saved;
     }
-    const auto folder = job_folder(summary.job);
-    if (::unlink(reserve_of(summary.job).c_str()) == 0) {
+    (void)::unlink(reserve_of(summary.job).c_str());
+    if (!saved) {
         saved = write_summary(summary);
     }
-    for (const auto& segment : log_segments(folder)) {
+    for (const auto& segment : log_segments(job_folder(summary.job))) {
         if (saved) {
             break;
         }
+        (void)::truncate(segment.path.c_str(), 0); // the supervisor has it open
         (void)::unlink(segment.path.c_str());
         saved = write_summary(summary);
     }

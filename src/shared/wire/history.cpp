@@ -9,7 +9,8 @@
 namespace dockdist::wire {
 namespace {
 
-constexpr auto most = std::numeric_limits<std::int64_t>::max() / 4; // a moment plus one is a moment still
+constexpr auto largest_limit =
+    std::numeric_limits<std::int64_t>::max() / 4; // a moment plus one is a moment still
 
 } // namespace
 
@@ -19,9 +20,9 @@ void to_json(nlohmann::json& json, const HistoryLimits& limits) {
 }
 
 void read_history_limits(ObjectReader& reader, HistoryLimits& limits) {
-    reader.read("keep_bytes", limits.keep_bytes, 0, most);
-    reader.read("for_ms", limits.for_ms, 0, most);
-    reader.read("logs_for_ms", limits.logs_for_ms, 0, most);
+    reader.read("keep_bytes", limits.keep_bytes, 0, largest_limit);
+    reader.read("for_ms", limits.for_ms, 0, largest_limit);
+    reader.read("logs_for_ms", limits.logs_for_ms, 0, largest_limit);
 }
 
 std::string to_text(const KeptHistory& kept) {
@@ -36,7 +37,7 @@ Result<KeptHistory> parse_kept_history(std::string_view text) {
     KeptHistory kept;
     ObjectReader reader(*object, "what a node keeps of its jobs");
     reader.require("jobs");
-    reader.read("bytes", kept.bytes, 0, most);
+    reader.read("bytes", kept.bytes, 0, largest_limit);
     reader.read_bytes("jobs", kept.jobs);
     if (!std::ranges::all_of(kept.jobs, [](const std::string& job) { return is_job_id(job); })) {
         reader.fail("\"jobs\" holds what is no job's name");
