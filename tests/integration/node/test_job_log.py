@@ -207,11 +207,11 @@ class TestWhatIsKeptOfEndedJobs(OnANode):
         self.node.start(["sleep", "1000"], job="long").until("started")
         for i in range(60):
             self.record("old-%02d" % i, 1000)
-            os.utime("%s/var/lib/dockdist/store/jobs/old-%02d/summary.json" % (self.node.root, i), (i, i))
+            os.utime("%s/var/lib/dockdist/store/jobs/old-%02d/summary.json" % (self.node.root, i), (i + 1, i + 1))
         latest = {"long", *("old-%02d" % i for i in range(10, 60))}
         assert self.listed() == latest
         self.record("old-03.run2", 1000)
-        os.utime("%s/var/lib/dockdist/store/jobs/old-03.run2/summary.json" % self.node.root, (0, 0))
+        os.utime("%s/var/lib/dockdist/store/jobs/old-03.run2/summary.json" % self.node.root, (1, 1))
         assert self.listed("named", "old-03") == {*latest, "old-03", "old-03.run2"}
         assert len(self.listed("all")) == 62
 

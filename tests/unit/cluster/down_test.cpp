@@ -126,11 +126,11 @@ TEST_CASE("of a cluster that is down the volumes are told, and --purge removes t
     auto result = run_task(cluster.io, down(cluster.spec, cluster.engines, {}, cluster.reporter));
     CHECK(result.stores == 2);
     CHECK(result.removed == 0);
-    result = purge({.toolkits = {"t1"}, .origin = "eve@box:/other.yaml"});
+    result = purge({.origin = "eve@box:/other.yaml", .toolkits = {"t1"}});
     REQUIRE(result.errors.size() == 2);
     CHECK(result.errors[0].hint.find("`dockdist down --purge --take-over`") != std::string::npos);
     CHECK(cluster.fakes[0]->volumes.contains(store_of_first));
-    result = purge({.toolkits = {"t1"}, .origin = "ops@box:/cluster.yaml"});
+    result = purge({.origin = "ops@box:/cluster.yaml", .toolkits = {"t1"}});
     CHECK(result.errors.empty());
     CHECK(result.purged == 2);
     CHECK_FALSE(cluster.fakes[0]->volumes.contains(store_of_first));

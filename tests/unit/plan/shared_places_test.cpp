@@ -52,7 +52,7 @@ TEST_CASE("each node has a volume of its own for what its jobs leave, which says
     auto spec = spec_of(2);
     spec.name = ClusterName("vision");
     std::vector<Mount> stores;
-    for (const std::size_t node : {0, 1}) {
+    for (const std::size_t node : {std::size_t{0}, std::size_t{1}}) {
         for (const auto& mount : config_of(spec, node).mounts) {
             if (mount.target == "/var/lib/dockdist/store") {
                 stores.push_back(mount);
