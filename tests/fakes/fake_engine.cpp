@@ -90,7 +90,7 @@ Error FakeEngine::error(ErrorKind kind, std::string message, std::string hint) c
 }
 
 std::vector<std::string> FakeEngine::writing_calls() const {
-    static constexpr std::array<std::string_view, 10> reads{"ping",
+    static constexpr std::array<std::string_view, 11> reads{"ping",
                                                             "info",
                                                             "list_containers",
                                                             "inspect_container",
@@ -99,6 +99,7 @@ std::vector<std::string> FakeEngine::writing_calls() const {
                                                             "inspect_exec",
                                                             "inspect_image",
                                                             "inspect_volume",
+                                                            "list_volumes",
                                                             "events"};
     std::vector<std::string> result;
     for (const auto& call : calls) {

@@ -169,6 +169,7 @@ public:
     Task<Result<std::string>> build_image(BuildConfig config, std::span<const char> tar,
                                           std::function<void(const BuildOutput&)> on_output) override;
     Task<Result<VolumeDetails>> inspect_volume(std::string name) override;
+    Task<Result<std::vector<VolumeDetails>>> list_volumes(std::vector<std::string> labels) override;
     Task<Result<VolumeDetails>> create_volume(std::string name, Labels labels) override;
     Task<Status> remove_volume(std::string name) override;
     Task<Result<std::unique_ptr<EventStream>>> events(EventFilter filter) override;

@@ -120,6 +120,20 @@ Task<Result<std::string>> FakeEngine::build_image(BuildConfig config, std::span<
     co_return images[name].id;
 }
 
+Task<Result<std::vector<VolumeDetails>>> FakeEngine::list_volumes(std::vector<std::string> labels) {
+    const auto begun = co_await begin("list_volumes");
+    if (!begun) {
+        co_return begun.error();
+    }
+    std::vector<VolumeDetails> result;
+    for (const auto& [name, volume] : volumes) {
+        if (has_labels(volume.labels, labels)) {
+            result.push_back(volume);
+        }
+    }
+    co_return result;
+}
+
 Task<Result<VolumeDetails>> FakeEngine::create_volume(std::string name, Labels labels) {
     const std::string call = "create_volume " + name;
     const auto begun = co_await begin(call);

@@ -164,6 +164,7 @@ constexpr std::array<Call, 18> calls{
     [](ContainerEngine& engine) -> Task<void> { judge(co_await engine.inspect_image(ImageRef("a:b"))); },
     [](ContainerEngine& engine) -> Task<void> {
         judge(co_await engine.inspect_volume("v"));
+        judge(co_await engine.list_volumes({"a=b"}));
         judge(co_await engine.create_volume("v", {{"a", "b"}}));
     },
     [](ContainerEngine& engine) -> Task<void> {

@@ -1,12 +1,14 @@
 """A cluster of a test: its file, the program that is run on it, and what of it stands on the hosts."""
 
 import contextlib
+import json
 import os
 import pathlib
 import re
 import shutil
 import subprocess
 import tempfile
+import urllib.parse
 
 from harness.lab import DOCKDIST
 from harness.output_schema import json_asked_for, mistakes_of
@@ -102,8 +104,18 @@ def cluster(lab, name):
         shutil.rmtree(made.folder, ignore_errors=True)
 
 
+def stores_on(engine, name):
+    """The volumes in which the cluster's nodes keep what their jobs leave."""
+    filters = urllib.parse.quote(json.dumps({"label": [f"dockdist.cluster={name}", "dockdist.role=store"]}))
+    status, data = engine.call("GET", f"/v1.40/volumes?filters={filters}")
+    assert status == 200, data
+    return [volume["Name"] for volume in json.loads(data).get("Volumes") or []]
+
+
 def remove_all(lab, name):
     """By the engines' own API: nothing of one test may meet the next, whatever the program under test does."""
     for engine in lab.all_engines:
         for found in engine.containers(cluster=name):
             engine.call("DELETE", f"/v1.40/containers/{found['Id']}?force=1&v=1")
+        for volume in stores_on(engine, name):
+            engine.call("DELETE", f"/v1.40/volumes/{volume}")

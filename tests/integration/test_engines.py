@@ -53,6 +53,8 @@ def main_job(c, **environment):
     assert_in("last words", c.run("logs", **environment).stdout)
     c.run("down", **environment)
     c.assert_clean()
+    assert_in("last words", c.run("logs", **environment).stdout)  # of what the nodes have kept
+    c.assert_clean()
 
 
 def test_the_main_job_runs_on_podman_over_tcp_and_unix(lab):

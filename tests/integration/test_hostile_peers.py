@@ -275,7 +275,7 @@ def test_whatever_a_node_or_an_engine_says_gains_nothing(lab):
         assert not found, "\n\n".join(found)
 
 
-JOBS = "/var/lib/dockdist/jobs"
+JOBS = "/var/lib/dockdist/store/jobs"
 RECORDS = "node.json members.json hostfile environ"
 # What root does to dockdist-init's files and processes in its node: $F is the folder of a job that has ended, $TEXT a JSON text which
 # bears escape sequences wherever it has a string; and the commands that meet it.

@@ -66,7 +66,7 @@ def test_variables_and_the_folder_of_jobs_make_no_container(lab):
         before = sorted(x["Id"] for x in c.all_containers())
         job = c.detach(script="exec sleep 4719")
         c.write(container="env: {LR: '0.2', NEW: 'y'}\nworkdir: /work")
-        assert_in("`env` or `workdir` changed", c.run("plan").stdout)
+        assert_in("`env`, `workdir` or `history` changed", c.run("plan").stdout)
         c.up()
         assert sorted(x["Id"] for x in c.all_containers()) == before
         seen = "echo $LR,$GONE,$NEW,$PWD"

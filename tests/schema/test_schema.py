@@ -33,6 +33,7 @@ DEFINITIONS = {
     "network": ["definitions", "network"],
     "data[]": ["definitions", "data"],
     "idle": ["definitions", "idle"],
+    "history": ["definitions", "history"],
     "setup[]": ["definitions", "setup"],
     "sync[]": ["definitions", "sync"],
 }
@@ -46,7 +47,7 @@ BEYOND_A_SCHEMA = {
     "duplicate-gpus", "duplicate-hosts", "duplicate-nodes", "duplicate-targets", "env-and-secret", "fixed-port", "spares", "min-nodes",
     "host-ranges", "example-addresses",
     "gpu-shares", "plain-tcp", "ulimit-order",
-    "variables", "variable-injection",
+    "history-order", "variables", "variable-injection",
     "image-reference", "image-source", "interface", "capabilities",
 }
 

@@ -56,11 +56,62 @@ Task<Result<int>> remove_labelled(ContainerEngine& engine, std::vector<std::stri
     co_return removed;
 }
 
-Task<Result<int>> remove_on_host(const HostSpec& host, ContainerEngine& engine,
-                                 std::vector<std::string> wanted, Containers seen,
-                                 std::vector<std::string> toolkits, Reporter& reporter) {
+struct RemovedOnHost {
+    int containers = 0, purged = 0, stores = 0;
+};
+
+// Volumes in which nodes keep what their jobs leave are counted, or removed. `own`: labels::origin; where it
+// made none of the nodes there, it removes nobody else's; empty: whoever asks means all.
+Task<Result<RemovedOnHost>> see_to_stores(ContainerEngine& engine, const ClusterSpec& spec, std::string own,
+                                          bool remove, RemovedOnHost so_far) {
+    const auto volumes =
+        co_await engine.list_volumes({label(labels::cluster, spec.name.str()), label(labels::role, "store")});
+    if (!volumes) {
+        co_return remove ? Result<RemovedOnHost>(volumes.error()) : so_far;
+    }
+    for (const auto& volume : *volumes) {
+        if (volume.name != labels::store_volume(spec.name.str(), label_of(volume.labels, labels::node))) {
+            continue;
+        }
+        const auto another = own.empty() ? std::nullopt : another_origin(volume.labels, own);
+        if (remove && another && so_far.containers == 0) {
+            co_return of_another_file(spec.name, *another, "which has kept the jobs of its nodes",
+                                      "down --purge");
+        }
+        const auto gone = remove ? co_await engine.remove_volume(volume.name) : Status(ok);
+        if (!gone) {
+            auto error = gone.error();
+            error.message = "what a node has kept of its jobs is not removed: " + error.message;
+            error.hint = error.kind == ErrorKind::conflict
+                             ? "a container uses the volume: remove that, then `dockdist down --purge` again"
+                             : error.hint;
+            co_return error;
+        }
+        ++(remove ? so_far.purged : so_far.stores);
+    }
+    co_return so_far;
+}
+
+// What is to be done beside the containers.
+struct Rest {
+    std::vector<std::string> toolkits{}; // whose volumes and images go
+    bool purge = false;                  // the stores go
+    bool stores_unknown = false;         // whether any stay, nobody has told
+    std::string own{};                   // labels::origin, or empty
+};
+
+Task<Result<RemovedOnHost>> remove_on_host(const ClusterSpec& spec, std::size_t index,
+                                           ContainerEngine& engine, std::vector<std::string> wanted,
+                                           Containers seen, Rest rest, Reporter& reporter) {
+    const auto& host = spec.hosts[index];
+    const auto& toolkits = rest.toolkits;
     Step step(reporter, "remove", host.name.str(), "remove containers");
-    auto removed = co_await remove_labelled(engine, std::move(wanted), std::move(seen));
+    const auto containers = co_await remove_labelled(engine, std::move(wanted), std::move(seen));
+    auto removed = containers ? Result<RemovedOnHost>(RemovedOnHost{.containers = *containers})
+                              : Result<RemovedOnHost>(containers.error());
+    if (removed && (rest.purge || rest.stores_unknown)) {
+        removed = co_await see_to_stores(engine, spec, rest.own, rest.purge, *removed);
+    }
     if (removed && !toolkits.empty()) {
         std::vector<std::string> volumes{labels::gpu_volume};
         for (const auto& version : toolkits) {
@@ -86,7 +137,7 @@ Task<Result<int>> remove_on_host(const HostSpec& host, ContainerEngine& engine,
         step.failed(error.message);
         co_return error;
     }
-    step.finished(count_of_containers(static_cast<std::size_t>(*removed)));
+    step.finished(count_of_containers(static_cast<std::size_t>(removed->containers)));
     co_return removed;
 }
 
@@ -166,7 +217,7 @@ Task<JobsThere> ask_for_jobs(const Engines& engines, const SeenNodes& nodes) {
 }
 
 // A host that did not answer is not made to miss a second deadline.
-Task<Result<int>> tell_silence(const HostSpec& host, Error error, Reporter& reporter) {
+Task<Result<RemovedOnHost>> tell_silence(const HostSpec& host, Error error, Reporter& reporter) {
     Step step(reporter, "remove", host.name.str(), "remove containers");
     step.failed(error.message);
     error.where = host_label(host);
@@ -220,20 +271,32 @@ Task<DownResult> down(const ClusterSpec& spec, const Engines& engines, const Dow
     if (!result.errors.empty()) {
         co_return result;
     }
+    std::set<std::size_t> told;
+    std::ranges::transform(nodes.running, std::inserter(told, told.end()), &ReadyNode::host);
+    // Of an allocation nobody comes back to it: its cluster's name is its own.
+    const bool forgets = options.purge || !spec.slurm_job.empty();
+    if (!forgets) { // while they can say so
+        result.kept = co_await ask_kept(engines, nodes.running);
+    }
     if (!options.some_hosts) { // while there is somebody who knows
         result.orphans = find_orphans(spec, std::move(nodes.names),
                                       co_await ask_members(engines, std::move(nodes.running)));
     }
-    const auto toolkits = options.purge ? options.toolkits : std::vector<std::string>();
-    std::vector<Task<Result<int>>> tasks;
+    Rest rest{.toolkits = options.purge ? options.toolkits : std::vector<std::string>(),
+              .purge = forgets,
+              .own = options.origin};
+    std::vector<Task<Result<RemovedOnHost>>> tasks;
     for (std::size_t i = 0; i < engines.size(); ++i) {
-        tasks.push_back(seen[i] ? remove_on_host(spec.hosts[i], *engines[i], wanted, std::move(seen[i]),
-                                                 toolkits, reporter)
-                                : tell_silence(spec.hosts[i], seen[i].error(), reporter));
+        rest.stores_unknown = !forgets && !told.contains(i);
+        tasks.push_back(seen[i]
+                            ? remove_on_host(spec, i, *engines[i], wanted, std::move(seen[i]), rest, reporter)
+                            : tell_silence(spec.hosts[i], seen[i].error(), reporter));
     }
     for (const auto& removed : co_await run_all(std::move(tasks))) {
         if (removed) {
-            result.removed += *removed;
+            result.removed += removed->containers;
+            result.purged += removed->purged;
+            result.stores += removed->stores;
         } else {
             result.errors.push_back(removed.error());
         }
@@ -248,11 +311,10 @@ Task<Errors> take_back(const ClusterSpec& spec, const Engines& engines, const st
                        Reporter& reporter, std::vector<bool> only) {
     const std::vector<std::string> wanted{label(labels::attempt, attempt)};
     auto seen = co_await look(engines, wanted, only);
-    std::vector<Task<Result<int>>> tasks;
+    std::vector<Task<Result<RemovedOnHost>>> tasks;
     for (std::size_t i = 0; i < engines.size(); ++i) {
         if (only.empty() || only[i]) {
-            tasks.push_back(
-                remove_on_host(spec.hosts[i], *engines[i], wanted, std::move(seen[i]), {}, reporter));
+            tasks.push_back(remove_on_host(spec, i, *engines[i], wanted, std::move(seen[i]), {}, reporter));
         }
     }
     Errors errors;

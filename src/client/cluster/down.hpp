@@ -2,13 +2,14 @@
 // died.
 #pragma once
 
+#include "client/job/job_list.hpp"
 #include "client/observe/observe.hpp"
 #include "client/plan/orphans.hpp"
 
 namespace dockdist {
 
 struct DownOptions {
-    bool purge = false;      // dockdist's volumes too, where no other cluster uses them
+    bool purge = false; // what its nodes have kept of jobs, and dockdist's volumes that nothing else uses
     bool break_lock = false; // although somebody is changing the cluster
     bool stop_jobs = false;  // ends the jobs that run on it, too
     bool some_hosts = false; // `hosts` are not all of the cluster's: nothing is said of others
@@ -18,6 +19,10 @@ struct DownOptions {
 
 struct DownResult {
     int removed = 0; // containers
+    int purged = 0;  // volumes in which nodes kept what their jobs have left
+    // What stays of that: as far as running nodes have told; and the volumes on other hosts.
+    KeptJobs kept{};
+    int stores = 0;
     Errors errors{};
     std::vector<Orphan> orphans{}; // on hosts that nobody asked
 };

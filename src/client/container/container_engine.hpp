@@ -157,6 +157,8 @@ public:
                                                   std::function<void(const BuildOutput&)> on_output) = 0;
 
     virtual Task<Result<VolumeDetails>> inspect_volume(std::string name) = 0;
+    // Those that bear all of these: "name" or "name=value".
+    virtual Task<Result<std::vector<VolumeDetails>>> list_volumes(std::vector<std::string> labels) = 0;
     // One that is there already stays as it is, and is what is answered: its labels tell whose it is.
     virtual Task<Result<VolumeDetails>> create_volume(std::string name, Labels labels) = 0;
     virtual Task<Status> remove_volume(std::string name) = 0; // 404 is success; conflict when in use

@@ -260,13 +260,10 @@ Result<ImageDetails> decode_image(std::string_view text) {
     return checked(std::move(image), fields);
 }
 
-Result<VolumeDetails> decode_volume(std::string_view text) {
-    const std::string what = "the details of a volume";
-    const auto value = parse_json(text, what);
-    if (!value) {
-        return value.error();
-    }
-    JsonFields fields(*value, what);
+namespace {
+
+Result<VolumeDetails> volume_of(const json& row, const std::string& what) {
+    JsonFields fields(row, what);
     VolumeDetails volume;
     volume.name = fields.text("Name");
     volume.labels = fields.map("Labels");
@@ -274,6 +271,36 @@ Result<VolumeDetails> decode_volume(std::string_view text) {
         volume.created_s = std::chrono::system_clock::to_time_t(*created);
     }
     return checked(std::move(volume), fields);
+}
+
+} // namespace
+
+Result<VolumeDetails> decode_volume(std::string_view text) {
+    const std::string what = "the details of a volume";
+    const auto value = parse_json(text, what);
+    return value ? volume_of(*value, what) : value.error();
+}
+
+Result<std::vector<VolumeDetails>> decode_volume_list(std::string_view text) {
+    const std::string what = "the list of volumes";
+    const auto value = parse_json(text, what);
+    if (!value) {
+        return value.error();
+    }
+    JsonFields fields(*value, what);
+    std::vector<VolumeDetails> volumes;
+    const auto* rows = fields.find("Volumes"); // null where there are none
+    if (rows != nullptr && !rows->is_array()) {
+        fields.fail("Volumes", "a list");
+    }
+    for (const auto& row : rows != nullptr && rows->is_array() ? *rows : json::array()) {
+        auto volume = volume_of(row, what);
+        if (!volume) {
+            return volume.error();
+        }
+        volumes.push_back(std::move(*volume));
+    }
+    return checked(std::move(volumes), fields);
 }
 
 Result<EngineEvent> decode_event(std::string_view line) {

@@ -17,6 +17,7 @@ Result<std::string> decode_id(std::string_view text, std::string_view what); // 
 Result<ExecState> decode_exec(std::string_view text);
 Result<ImageDetails> decode_image(std::string_view text);
 Result<VolumeDetails> decode_volume(std::string_view text);
+Result<std::vector<VolumeDetails>> decode_volume_list(std::string_view text);
 Result<EngineEvent> decode_event(std::string_view line);
 
 // One message of a pull or load. The error that such a message may hold is ErrorKind::engine.

@@ -8,6 +8,7 @@
 #include "shared/core/exit_codes.hpp"
 #include "shared/core/number.hpp"
 #include "shared/core/text.hpp"
+#include "shared/wire/history.hpp"
 #include "shared/wire/layout.hpp"
 
 #include <fmt/format.h>
@@ -23,7 +24,9 @@ namespace {
 
 constexpr std::chrono::seconds answer_limit{20};
 constexpr std::size_t longest_list = 64U << 20U; // each failed rank's last lines are in it
-constexpr std::size_t most_jobs = 1000;          // of one node, which keeps fifty that have ended
+constexpr std::size_t most_jobs = 10000;         // of one node, which keeps half as many that have ended …
+constexpr std::size_t most_recent_jobs = 1000;   // … and lists fifty of these
+constexpr int bad_line = 2;                      // an older dockdist-init does not know the words
 
 // Engines say why a program does not start in what it would have written. (Where the node's processes are as
 // many as it may have, it does not start either.)
@@ -43,11 +46,25 @@ Task<bool> has_ended(ContainerEngine& engine, ContainerId id) {
                     : there.error().kind == ErrorKind::not_found;
 }
 
-Task<Result<std::vector<wire::JobSummary>>> ask(ContainerEngine& engine, ContainerId id) {
+std::vector<std::string> list_command(const JobsWanted& wanted) {
+    std::vector<std::string> command{layout::init, "job", "list"};
+    if (wanted.all) {
+        command.emplace_back("all");
+    } else if (!wanted.name.empty()) {
+        command.insert(command.end(), {"named", wanted.name});
+    }
+    return command;
+}
+
+Task<Result<std::vector<wire::JobSummary>>> ask(ContainerEngine& engine, ContainerId id, JobsWanted wanted) {
     ExecConfig config;
-    config.command = {layout::init, "job", "list"};
+    config.command = list_command(wanted);
     config.user = "0:0";
-    const auto answer = co_await run_command(engine, id, std::move(config), longest_list);
+    auto answer = co_await run_command(engine, id, config, longest_list);
+    if (answer && answer->exit_code == bad_line && config.command != list_command({})) {
+        config.command = list_command({});
+        answer = co_await run_command(engine, id, std::move(config), longest_list);
+    }
     if ((!answer || answer->exit_code != 0) && co_await has_ended(engine, id)) {
         co_return gone_node(ErrorKind::not_found);
     }
@@ -58,14 +75,15 @@ Task<Result<std::vector<wire::JobSummary>>> ask(ContainerEngine& engine, Contain
         co_return Error{lacks_init(*answer) ? ErrorKind::not_found : ErrorKind::node, "",
                         "its jobs cannot be listed: " + printable(answer->err), ""};
     }
+    const auto limit_of_jobs = wanted.all || !wanted.name.empty() ? most_jobs : most_recent_jobs;
     std::vector<wire::JobSummary> jobs;
     for (std::string_view rest = answer->out; !rest.empty();) { // no second copy of so much
         const auto line = rest.substr(0, rest.find('\n'));
         rest.remove_prefix(std::min(rest.size(), line.size() + 1));
         if (auto job = wire::parse_job_summary(line)) {
-            if (jobs.size() == most_jobs) {
+            if (jobs.size() == limit_of_jobs) {
                 co_return Error{ErrorKind::protocol, "",
-                                fmt::format("it reports more than {} jobs", most_jobs),
+                                fmt::format("it reports more than {} jobs", limit_of_jobs),
                                 "look into " + std::string(layout::jobs) + " there: each folder is a job's"};
             }
             jobs.push_back(std::move(*job));
@@ -84,11 +102,12 @@ std::pair<std::int64_t, JobId> begin_of(const KnownJob& job) {
 
 } // namespace
 
-Task<JobList> list_jobs(const Engines& engines, const std::vector<ReadyNode>& nodes, Reporter* reporter) {
+Task<JobList> list_jobs(const Engines& engines, const std::vector<ReadyNode>& nodes, Reporter* reporter,
+                        JobsWanted wanted) {
     std::vector<Task<Result<std::vector<wire::JobSummary>>>> tasks;
     for (const auto& node : nodes) {
         tasks.push_back(with_timeout(
-            while_asked(reporter, node.name.str(), ask(*engines[node.host], node.id)), answer_limit,
+            while_asked(reporter, node.name.str(), ask(*engines[node.host], node.id, wanted)), answer_limit,
             Error{ErrorKind::timeout, "", "the node does not say which jobs it has",
                   "see `dockdist status`"}));
     }
@@ -116,6 +135,38 @@ Task<JobList> list_jobs(const Engines& engines, const std::vector<ReadyNode>& no
     }
     std::ranges::sort(list.jobs, {}, begin_of);
     co_return list;
+}
+
+namespace {
+
+Task<Result<wire::KeptHistory>> ask_node_kept(ContainerEngine& engine, ContainerId id) {
+    constexpr std::size_t longest_answer = 4U << 20U;
+    ExecConfig config;
+    config.command = {layout::init, "job", "kept"};
+    config.user = "0:0";
+    const auto answer = co_await run_command(engine, id, std::move(config), longest_answer);
+    co_return answer ? wire::parse_kept_history(answer->out) : Result<wire::KeptHistory>(answer.error());
+}
+
+} // namespace
+
+Task<KeptJobs> ask_kept(const Engines& engines, const std::vector<ReadyNode>& nodes) {
+    std::vector<Task<Result<wire::KeptHistory>>> tasks;
+    for (const auto& node : nodes) {
+        tasks.push_back(
+            with_timeout(ask_node_kept(*engines[node.host], node.id), answer_limit,
+                         Error{ErrorKind::timeout, "", "the node does not say what it keeps", ""}));
+    }
+    KeptJobs kept;
+    std::set<std::string> names;
+    for (const auto& answer : co_await run_all(std::move(tasks))) {
+        if (answer) {
+            names.insert(answer->jobs.begin(), answer->jobs.end());
+            kept.size.count += static_cast<std::uint64_t>(answer->bytes);
+        }
+    }
+    kept.jobs = names.size();
+    co_return kept;
 }
 
 constexpr std::size_t most_shown_jobs = 5;

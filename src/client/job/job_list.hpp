@@ -28,9 +28,22 @@ struct JobList {
     Errors errors{};              // of the nodes that did not answer; not_found: no dockdist-init, or no node
 };
 
+// Of each node: those that run, the last 50 that have ended, and beside them:
+struct JobsWanted {
+    bool all = false;   // whatever the node has kept
+    std::string name{}; // those of this name: NAME and its later runs
+};
 // Asks all nodes side by side. `reporter` is told whom it waits for.
 Task<JobList> list_jobs(const Engines& engines, const std::vector<ReadyNode>& nodes,
-                        Reporter* reporter = nullptr);
+                        Reporter* reporter = nullptr, JobsWanted wanted = {});
+
+// What the nodes have kept of jobs: how many these are, those of several nodes once, and how much it is.
+// Nodes that do not answer, or are of an older dockdist, have nothing to keep.
+struct KeptJobs {
+    std::size_t jobs = 0;
+    Bytes size{};
+};
+Task<KeptJobs> ask_kept(const Engines& engines, const std::vector<ReadyNode>& nodes);
 
 // A job's name can be used again once the job of that name has ended. The second one is NAME.run2, the third
 // NAME.run3: what nodes keep, and what runs on nodes that are away, stays what it is.

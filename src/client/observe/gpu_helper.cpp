@@ -4,7 +4,7 @@
 #include "client/async/run_all.hpp"
 #include "client/async/with_timeout.hpp"
 #include "client/container/confine.hpp"
-#include "client/plan/architecture.hpp"
+#include "client/observe/helper_parts.hpp"
 #include "client/plan/labels.hpp"
 #include "client/plan/node_config.hpp"
 #include "client/plan/plan.hpp"
@@ -42,38 +42,6 @@ Task<Result<std::string>> said_by(ContainerEngine& engine, ContainerId id, std::
         auto& text = chunk->stream == StdStream::err ? err : out;
         text.append(chunk->bytes, 0, longest_told - std::min(longest_told, text.size()));
     }
-}
-
-// What a helper is made of.
-struct HelperParts {
-    ImageSpec image{};
-    std::string toolkit{};
-};
-
-std::optional<HelperParts> parts_on(const ClusterSpec& spec, const Toolkits& toolkits,
-                                    const ObservedHost& host) {
-    const auto* const toolkit = toolkit_of(toolkits, spec.image, host);
-    const bool has_own = has_toolkit(host, toolkit);
-    if (has_own && host.image && !has_other_platform(spec.image, host)) {
-        return HelperParts{.image = spec.image, .toolkit = toolkit->version};
-    }
-    const auto of_node = [&](const std::string& image, const std::string& version) {
-        return image.empty() || version.empty()
-                   ? std::nullopt
-                   : std::optional(HelperParts{.image = {.ref = ImageRef(image)},
-                                               .toolkit = has_own ? toolkit->version : version});
-    };
-    for (const auto& node : host.nodes) {
-        if (auto parts = of_node(node.image_id, label_of(node.labels, labels::version))) {
-            return parts;
-        }
-    }
-    for (const auto& other : host.neighbours) {
-        if (auto parts = of_node(other.image_id, other.toolkit)) {
-            return parts;
-        }
-    }
-    return std::nullopt;
 }
 
 HelperGpus gpus_asked_of(const ClusterSpec& spec, std::size_t host, const ObservedHost& seen) {

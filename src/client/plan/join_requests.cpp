@@ -54,6 +54,9 @@ std::string digest_of(const wire::NodeSettings& settings) {
     for (const auto& [name, value] : settings.env) {
         text += name + '=' + value + '\0';
     }
+    if (const auto& kept = settings.history; kept != wire::HistoryLimits{}) {
+        text += fmt::format("history {} {} {}", kept.keep_bytes, kept.for_ms, kept.logs_for_ms);
+    }
     return sha256_hex(text).substr(0, wire::longest_settings);
 }
 
@@ -106,13 +109,18 @@ std::string why_anew(const wire::JoinRequest& request, const wire::NodeRecord& r
     if (request.rdma != record.rdma.use) {
         return changed("`network.rdma`", request.rdma, record.rdma.use);
     }
-    return request.settings == record.settings ? "" : "`env` or `workdir` changed";
+    return request.settings == record.settings ? "" : "`env`, `workdir` or `history` changed";
 }
 
 // What the file says of jobs and sessions on a host's nodes, as far as it comes late
 // (client/plan/fingerprint.hpp).
 wire::NodeSettings node_settings(const ClusterSpec& spec, const HostSpec& host) {
-    wire::NodeSettings settings{.env = host.env, .workdir = spec.container.workdir};
+    const auto& history = spec.history;
+    wire::NodeSettings settings{.env = host.env,
+                                .workdir = spec.container.workdir,
+                                .history = {.keep_bytes = static_cast<std::int64_t>(history.keep.count),
+                                            .for_ms = history.records_for.count(),
+                                            .logs_for_ms = history.logs_for.count()}};
     settings.env.insert(spec.container.env.begin(), spec.container.env.end()); // the host's own goes before
     std::erase_if(settings.env, [](const auto& variable) { return !comes_late(variable.first); });
     return settings;

@@ -22,6 +22,17 @@ std::string job_of(std::string_view by) {
 
 } // namespace
 
+std::string store_volume(const std::string& of_cluster, const std::string& of_node) {
+    return "dockdist-store-" + of_cluster + "_" + of_node;
+}
+
+Labels store_labels(const std::string& of_cluster, const std::string& of_node, const std::string& by) {
+    auto all = common(of_cluster, "store", "", by);
+    all.erase(attempt);
+    all[node] = of_node;
+    return all;
+}
+
 std::string allocation_origin(const std::string& user, const std::string& job, const std::string& file) {
     return fmt::format("{}{}{}:{}", user, machine_of_allocation, job, file);
 }

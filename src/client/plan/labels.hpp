@@ -19,7 +19,7 @@ namespace dockdist::labels {
 
 inline constexpr const char* cluster = "dockdist.cluster"; // name
 inline constexpr const char* role =
-    "dockdist.role"; // "node", "lock"; "upload", "relay", "look" while a command runs
+    "dockdist.role"; // "node", "lock", "store"; "upload", "relay", "look" while a command runs
 inline constexpr const char* node = "dockdist.node";           // name
 inline constexpr const char* rank = "dockdist.rank";           // of the node, when it was made
 inline constexpr const char* spec = "dockdist.spec";           // fingerprint of the container's configuration
@@ -43,6 +43,11 @@ inline constexpr const char* gpus = "dockdist.gpus";
 
 inline constexpr const char* gpu_volume = "dockdist-gpus"; // one for all clusters of an engine, layout::gpus
 inline constexpr const char* toolkit_volume_prefix = "dockdist-toolkit-"; // + version
+
+// The volume in which a node keeps what its jobs leave (layout::store). No name of a cluster or node has a
+// '_', so no two nodes share one. (Of an `up` it bears no mark: what one takes back on failure it is not.)
+std::string store_volume(const std::string& of_cluster, const std::string& of_node);
+Labels store_labels(const std::string& of_cluster, const std::string& of_node, const std::string& by);
 
 std::string allocation_origin(const std::string& user, const std::string& job, const std::string& file);
 

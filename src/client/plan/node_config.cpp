@@ -109,6 +109,12 @@ std::vector<Mount> mounts(const NodeConfigInput& input) {
                       .target = layout::gpus,
                       .volume_labels = {{labels::role, "gpus"}},
                       .data_only = input.engine.volume_options});
+    const auto &cluster = input.spec.name.str(), &node = input.node.name.str();
+    result.push_back({.type = Mount::Type::volume,
+                      .source = labels::store_volume(cluster, node),
+                      .target = layout::store,
+                      .volume_labels = labels::store_labels(cluster, node, input.origin),
+                      .data_only = input.engine.volume_options});
     result.push_back(
         {.type = Mount::Type::tmpfs, .target = layout::run, .tmpfs_options = "mode=0755,size=64m"});
     for (const auto& mount : input.spec.container.mounts) {
@@ -291,6 +297,27 @@ void show_board(ContainerConfig& config) {
                              .target = layout::gpus,
                              .read_only = true,
                              .volume_labels = {{labels::role, "gpus"}}});
+}
+
+ContainerConfig store_reader_config(const ImageSpec& image, const std::string& toolkit_version,
+                                    const std::string& volume) {
+    ContainerConfig config;
+    config.image = image.ref;
+    config.platform = image.platform;
+    config.user = "0:0";
+    config.entrypoint = {layout::init};
+    config.command = {"relay", "hold"};
+    config.network_mode = "none";
+    config.mounts = {
+        {.type = Mount::Type::volume,
+         .source = labels::toolkit_volume_prefix + toolkit_version,
+         .target = layout::toolkit,
+         .read_only = true,
+         .volume_labels = {{labels::version, toolkit_version}}},
+        {.type = Mount::Type::volume, .source = volume, .target = layout::store, .read_only = true}};
+    config.disable_healthcheck = true;
+    confine(config);
+    return config;
 }
 
 } // namespace dockdist

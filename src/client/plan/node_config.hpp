@@ -14,7 +14,7 @@ struct NodeConfigInput {
     const ClusterSpec& spec;
     const NodeSpec& node;
     const ImageDetails* image = nullptr; // null while the image is not there yet
-    std::string toolkit_version{};
+    std::string toolkit_version{}, origin{};
     EngineAbilities engine{};
     bool cdi = false;  // uses_cdi() of its host
     bool imex = false; // its host may have IMEX channels
@@ -49,6 +49,11 @@ ContainerConfig gpu_look_config(const ImageSpec& image, const std::string& toolk
 // It tells of the host's board as well, which is there.
 void show_board(ContainerConfig& config);
 inline constexpr const char* gpu_look = "dockdist_gpu_look"; // no node's container can have it: the '_'
+
+// A container that is asked, by execs, what stands in the store of a node that is not there; it ends by
+// itself a minute after the last one.
+ContainerConfig store_reader_config(const ImageSpec& image, const std::string& toolkit_version,
+                                    const std::string& volume);
 
 inline constexpr std::chrono::seconds node_stop_timeout{10};
 

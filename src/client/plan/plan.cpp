@@ -144,6 +144,7 @@ private:
                 .node = node,
                 .image = host.image ? &*host.image : nullptr,
                 .toolkit_version = toolkit_version(node.host),
+                .origin = context_.origin,
                 .engine = abilities_of(host.engine),
                 .cdi = uses_cdi(spec_.hosts[node.host], host.engine),
                 .imex =

@@ -163,6 +163,16 @@ struct IdleSpec {
     bool operator==(const IdleSpec&) const = default;
 };
 
+// What a node keeps of jobs that have ended.
+inline constexpr Bytes most_kept{1ULL << 50U};
+inline constexpr std::chrono::hours longest_history{100 * 366 * 24};
+struct HistorySpec {
+    Bytes keep{20ULL << 30U};                                     // output, of all of them together
+    std::chrono::milliseconds records_for{std::chrono::days{90}}; // from a job's end on
+    std::chrono::milliseconds logs_for{std::chrono::days{30}};    // its output
+    bool operator==(const HistorySpec&) const = default;
+};
+
 // The list of its members is a line of at most 4 MiB: 1 KiB for each.
 inline constexpr int most_cluster_nodes = 4096;
 
@@ -176,10 +186,11 @@ struct ClusterSpec {
     std::vector<SyncSpec> sync{};
     std::vector<SetupSpec> setup{}; // in this order on each node
     std::vector<DataSpec> data{};
-    std::vector<std::string> collect{};  // paths in the containers, fetched after a job
-    std::string launcher{};              // default of `run`; empty: plain
-    std::map<std::string, int> roles{};  // of `run`'s processes, for launchers that know such
-    IdleSpec idle{};                     // default of `run`
+    std::vector<std::string> collect{}; // paths in the containers, fetched after a job
+    std::string launcher{};             // default of `run`; empty: plain
+    std::map<std::string, int> roles{}; // of `run`'s processes, for launchers that know such
+    IdleSpec idle{};                    // default of `run`
+    HistorySpec history{};
     int spares = 0;                      // nodes that `run` holds in reserve
     int min_nodes = 0;                   // with so many the cluster is up, and jobs run; 0: with all alone
     Bytes gpu_in_use_above{1ULL << 30U}; // memory in use of a GPU that no job has: then somebody else has it

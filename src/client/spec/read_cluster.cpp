@@ -160,6 +160,7 @@ constexpr std::array cluster_table{
     Key<ClusterDraft>{"roles", read_roles},
     Key<ClusterDraft>{"spares", read_spares},
     Key<ClusterDraft>{"idle", read_idle},
+    Key<ClusterDraft>{"history", read_history},
     Key<ClusterDraft>{"gpu_in_use_above",
                       [](Reader& reader, const Value& value, ClusterDraft& draft) {
                           if (const auto size = reader.size(value)) {

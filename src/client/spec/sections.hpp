@@ -50,6 +50,7 @@ std::span<const Key<SyncSpec>> sync_keys();   // of the long form
 std::span<const Key<SetupSpec>> setup_keys(); // of the long form
 std::span<const Key<DataSpec>> data_keys();
 std::span<const Key<IdleSpec>> idle_keys(); // of the long form
+std::span<const Key<HistorySpec>> history_keys();
 Words secret_keys();
 Words role_keys();
 
@@ -75,6 +76,7 @@ void read_sync(Reader& reader, const Value& value, ClusterDraft& draft);
 void read_setup(Reader& reader, const Value& value, ClusterDraft& draft);
 void read_data(Reader& reader, const Value& value, ClusterDraft& draft);
 void read_idle(Reader& reader, const Value& value, ClusterDraft& draft);
+void read_history(Reader& reader, const Value& value, ClusterDraft& draft);
 void read_collect(Reader& reader, const Value& value, ClusterDraft& draft);
 
 // NAME, UID, NAME:GROUP or UID:GID; root is "".

@@ -45,6 +45,7 @@ std::vector<SpecSection> spec_sections() {
         section("setup[]", setup_keys()),
         section("data[]", data_keys()),
         section("idle", idle_keys()),
+        section("history", history_keys()),
     };
 }
 

@@ -6,6 +6,7 @@
 #include "node/boot/init_channel.hpp"
 #include "node/boot/node_prepare.hpp"
 #include "node/boot/sshd_service.hpp"
+#include "node/boot/store_keeper.hpp"
 #include "node/gpus/board_file.hpp"
 #include "node/system/environment.hpp"
 #include "node/system/job_guard.hpp"
@@ -65,6 +66,7 @@ private:
     Loop loop_{};
     SshdService sshd_{loop_, log_line};
     JobGuards guards_{loop_};
+    StoreKeeper store_{loop_};
     std::map<int, Peer> peers_{}; // by descriptor
     Loop::Timer reap_ = 0;
     std::optional<FirstJoin> first_join_{};
@@ -119,6 +121,10 @@ json Init::answer(const json& question, Peer& peer, Fd descriptor) {
     }
     if (what == "reserve") {
         return reserve(question.value("address", ""), question.value("port", 0));
+    }
+    if (what == "store") {
+        const auto taken = store_.take();
+        return taken ? json{{"ok", true}} : refusal(taken.error());
     }
     if (what == "sshd") {
         if (const auto started = sshd_.start(); !started) {
@@ -196,6 +202,7 @@ void Init::reap() {
     const bool more = reap_children([this](pid_t pid, int status) {
         sshd_.on_exit(pid, exit_status(status));
         guards_.on_exit(pid);
+        store_.on_exit(pid);
         if (first_join_) {
             first_join_->on_exit(pid);
         }

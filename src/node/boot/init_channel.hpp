@@ -5,6 +5,8 @@
 //   → holds that port for sshd, in place of the one before; conflict when another has it
 //   {"do":"sshd"}                      → starts sshd, or starts it anew when its configuration has changed
 //   {"do":"ready","line":"…"}          → the line that the container's log shows while sshd runs
+//   {"do":"store"}                     → takes the node's store (node/system/store.hpp); busy when another
+//                                        container has it
 //   {"do":"guard", …} and others       → from jobs, node/system/job_guard.hpp
 //   any of them may answer               {"ok":false,"error":{…}}
 //

@@ -7,6 +7,7 @@
 #include "node/boot/node_files.hpp"
 #include "node/boot/node_prepare.hpp"
 #include "node/boot/node_state.hpp"
+#include "node/boot/store_keeper.hpp"
 #include "node/boot/wait_for_peers.hpp"
 #include "node/gpus/gpu_look.hpp"
 #include "node/system/environment.hpp"
@@ -267,6 +268,9 @@ public:
         }
         if (auto whole = end_record(*request, *account, *self); !whole) {
             return whole;
+        }
+        if (auto store = await_store(); !store) {
+            return store;
         }
         if (auto sent = client_.write(wire::hello_line(*self)); !sent) {
             return sent;

@@ -5,6 +5,7 @@
 #include "node/system/environment.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
+#include "node/system/store.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -94,6 +95,9 @@ Status take_settings(const wire::NodeSettings& settings) {
     if (auto written = replace_file(place.container_environment, environment.block(), 0600); !written) {
         return written;
     }
+    if (auto saved = save_history_limits(settings.history); !saved) {
+        return saved;
+    }
     const auto folder =
         settings.workdir.empty() ? read_file_or_empty(place.created_workdir) : settings.workdir;
     // As an engine does when it creates a container; where it cannot be made, jobs say that it is missing.
@@ -105,9 +109,9 @@ Status prepare_places(const UserMounts& mounts) {
     make_sticky_folder(under_root("/tmp"), mounts);
     make_sticky_folder(under_root("/dev/shm"), mounts);
     open_amd_gpus_to_all(mounts);
-    if (mounts.hold(paths().jobs)) {
+    if (mounts.hold(paths().store)) {
         return Error{.kind = ErrorKind::config,
-                     .message = paths().jobs + ", where jobs keep their output, is in a mount from the file",
+                     .message = paths().store + ", where jobs keep their output, is in a mount from the file",
                      .hint = std::string("leave out the mount that holds it") + never_written};
     }
     // Whoever runs a line says in a folder of its own that it was done.

@@ -5,9 +5,11 @@
 #include "node/job/job_frames.hpp"
 #include "node/job/job_start.hpp"
 #include "node/job/job_store.hpp"
+#include "node/job/pruning.hpp"
 #include "node/session/job_part.hpp"
 #include "node/system/job_guard.hpp"
 #include "node/system/process_killer.hpp"
+#include "node/system/store.hpp"
 #include "node/system/unix_socket.hpp"
 #include "shared/core/number.hpp"
 #include "shared/usage/recorder.hpp"
@@ -167,8 +169,15 @@ int end(const std::vector<std::string>& arguments) {
     return left.empty() ? 0 : 1;
 }
 
-int list() {
-    for (const auto& id : job_ids()) {
+enum class Listed { recent, all };
+
+// `named`: beside the recent ones, those of that name.
+int list(Listed which, const std::string& named = "") {
+    if (const auto known = check_store(); !known) {
+        (void)write_all(STDERR_FILENO, to_text(known.error()) + "\n");
+        return 1;
+    }
+    for (const auto& id : which == Listed::all ? job_ids() : recent_job_ids(named)) {
         auto summary = load_summary(id);
         if (!summary && summary.error().kind == ErrorKind::protocol) {
             summary = damaged_summary(id, summary.error());
@@ -217,7 +226,21 @@ int run_job(const std::vector<std::string>& arguments) {
         return run_job_start();
     }
     if (what == "list" && arguments.size() == 1) {
-        return list();
+        return list(Listed::recent);
+    }
+    if (what == "list" && arguments.size() == 2 && arguments[1] == "all") {
+        return list(Listed::all);
+    }
+    if (what == "list" && arguments.size() == 3 && arguments[1] == "named") {
+        return list(Listed::recent, arguments[2]);
+    }
+    if (what == "kept" && arguments.size() == 1) {
+        (void)write_all(STDOUT_FILENO, wire::to_text(kept_history()));
+        return 0;
+    }
+    if (what == "prune" && arguments.size() == 1) { // by PID 1
+        prune_store(unix_ms());
+        return 0;
     }
     if (what == "history" && arguments.size() == 3) {
         return history(arguments[1], arguments[2]);
@@ -238,8 +261,9 @@ int run_job(const std::vector<std::string>& arguments) {
     if (what == "link" && arguments.size() == 4) {
         return run_coordinator_end(arguments[1], arguments[2], arguments[3]);
     }
-    (void)write_all(STDERR_FILENO, "usage: dockdist-init job start | follow JSON | stop JSON | list | "
-                                   "history JOB POINTS | stacks JOB | link JOB PART TERM | end JOB [PID]\n");
+    (void)write_all(STDERR_FILENO,
+                    "usage: dockdist-init job start | follow JSON | stop JSON | list [all | named NAME] | "
+                    "kept | prune | history JOB POINTS | stacks JOB | link JOB PART TERM | end JOB [PID]\n");
     return 2;
 }
 

@@ -1,5 +1,6 @@
 #include "node/job/job_store.hpp"
 
+#include "node/job/log/output_log.hpp"
 #include "node/system/paths.hpp"
 #include "node/system/unix_socket.hpp"
 #include "shared/core/new_file.hpp"
@@ -7,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <fcntl.h>
 #include <functional>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -29,6 +31,29 @@ std::string rank_door(const std::string& job) {
 std::string member_door(const std::string& job) {
     return paths().job_sockets + "/" + job + ":member";
 }
+
+namespace {
+
+constexpr off_t reserved_bytes = 64 << 10; // more than a record and the file system's own for it
+
+std::string reserve_of(const std::string& job) {
+    return job_folder(job) + "/reserve";
+}
+
+// Blocks of its own, which are free again when it goes.
+Status make_reserve(const std::string& job) {
+    const Fd file(
+        ::open(reserve_of(job).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!file.open()) {
+        return system_error("cannot write " + reserve_of(job), errno);
+    }
+    const int failed = ::posix_fallocate(file.get(), 0, reserved_bytes);
+    return failed == 0 || failed == EOPNOTSUPP || failed == EINVAL
+               ? Status(ok)
+               : system_error("cannot write " + reserve_of(job), failed);
+}
+
+} // namespace
 
 void remove_doors(const std::string& job) {
     for (const auto& door : {control_socket(job), rank_door(job), member_door(job)}) {
@@ -67,6 +92,10 @@ Status create_job(const std::string& job) {
         }
         return system_error("cannot make " + job_folder(job), why);
     }
+    if (auto made = make_reserve(job); !made) {
+        remove_tree(job_folder(job));
+        return made;
+    }
     return ok;
 }
 
@@ -78,9 +107,34 @@ void sync_begun_summary(const std::string& job) {
     }
 }
 
-Status save_summary(const wire::JobSummary& summary) {
+namespace {
+
+Status write_summary(const wire::JobSummary& summary) {
     return replace_file(job_folder(summary.job) + "/summary.json", wire::dump(nlohmann::json(summary)), 0600,
                         {::geteuid(), ::getegid()}, summary.running ? OnDisk::some_day : OnDisk::at_once);
+}
+
+} // namespace
+
+// How a job has ended is kept on a full disk, too: by the room held for that, or else by that of its output.
+Status save_summary(const wire::JobSummary& summary) {
+    auto saved = write_summary(summary);
+    if (summary.running) {
+        return saved;
+    }
+    (void)::unlink(reserve_of(summary.job).c_str());
+    if (!saved) {
+        saved = write_summary(summary);
+    }
+    for (const auto& segment : log_segments(job_folder(summary.job))) {
+        if (saved) {
+            break;
+        }
+        (void)::truncate(segment.path.c_str(), 0); // the supervisor has it open
+        (void)::unlink(segment.path.c_str());
+        saved = write_summary(summary);
+    }
+    return saved;
 }
 
 Status save_history(const std::string& job, const wire::JobHistory& history) {
@@ -118,20 +172,73 @@ std::vector<std::string> job_ids() {
     return ids;
 }
 
-void prune_jobs(std::int64_t now_ms) {
-    std::vector<wire::JobSummary> ended;
-    for (const auto& id : job_ids()) {
-        if (auto summary = load_summary(id); summary && (!summary->running || !is_running(id))) {
-            ended.push_back(std::move(*summary));
+namespace {
+
+std::int64_t changed_ms(const std::string& path) {
+    struct stat status{};
+    return ::stat(path.c_str(), &status) == 0
+               ? std::int64_t{status.st_mtim.tv_sec} * 1000 + status.st_mtim.tv_nsec / 1000000
+               : 0;
+}
+
+// Of NAME and NAME.runN.
+bool is_run_of(const std::string& job, const std::string& name) {
+    return !name.empty() && job.starts_with(name) &&
+           (job.size() == name.size() || job.compare(name.size(), 4, ".run") == 0);
+}
+
+} // namespace
+
+std::int64_t last_change_ms(const std::string& job) {
+    const auto of_record = changed_ms(job_folder(job) + "/summary.json");
+    return of_record > 0 ? of_record : changed_ms(job_folder(job));
+}
+
+std::vector<std::string> recent_job_ids(const std::string& named) {
+    struct Candidate {
+        std::string job{};
+        std::int64_t changed_ms = 0;
+    };
+    std::vector<std::string> chosen;
+    std::vector<Candidate> others;
+    for (auto& id : job_ids()) {
+        struct stat door{};
+        if (is_run_of(id, named) || ::stat(control_socket(id).c_str(), &door) == 0) {
+            chosen.push_back(std::move(id));
+        } else {
+            const auto changed = last_change_ms(id);
+            others.push_back({std::move(id), changed});
         }
     }
-    std::ranges::sort(ended, std::greater{}, &wire::JobSummary::started_ms);
-    for (std::size_t i = 0; i < ended.size(); ++i) {
-        const auto end = ended[i].started_ms + ended[i].duration_ms;
-        if (i >= most_ended_jobs || now_ms - end > ended_jobs_stay_ms) {
-            remove_tree(job_folder(ended[i].job));
+    const auto count = std::min(others.size(), recent_jobs);
+    std::ranges::partial_sort(others, others.begin() + static_cast<std::ptrdiff_t>(count), std::greater{},
+                              &Candidate::changed_ms);
+    for (std::size_t i = 0; i < count; ++i) {
+        chosen.push_back(std::move(others[i].job));
+    }
+    return chosen;
+}
+
+std::uint64_t output_of(const std::string& job) {
+    std::uint64_t bytes = 0;
+    for (const auto& segment : log_segments(job_folder(job))) {
+        struct stat status{};
+        bytes += ::stat(segment.path.c_str(), &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
+    }
+    return bytes;
+}
+
+wire::KeptHistory kept_history() {
+    wire::KeptHistory kept{.jobs = job_ids()};
+    for (const auto& job : kept.jobs) {
+        for (const auto& file : list_folder(job_folder(job))) {
+            struct stat status{};
+            if (::stat((job_folder(job) + "/" + file).c_str(), &status) == 0) {
+                kept.bytes += std::int64_t{status.st_blocks} * 512; // of the disk
+            }
         }
     }
+    return kept;
 }
 
 bool is_running(const std::string& job) {

@@ -5,10 +5,14 @@
 //   <jobs>/<id>/history.json    wire::JobHistory, written now and then, through a rename: what it has used
 //   <jobs>/<id>/summary.json    wire::JobSummary, written at the start and again, through a rename, when the
 //                               job has ended
+//   <jobs>/<id>/reserve         room on the disk, which that last one takes where there is no other
+//   <jobs>/<id>/pruned          why output is gone, where that was not by the job's own limit
+//   <jobs>/<id>/shrink          the disk is nearly full, see pruning.hpp
 #pragma once
 
 #include "node/system/os.hpp"
 #include "shared/core/result.hpp"
+#include "shared/wire/history.hpp"
 #include "shared/wire/job.hpp"
 
 #include <cstdint>
@@ -41,12 +45,14 @@ Result<wire::JobHistory> load_history(const std::string& job);
 // not_found where the job has none (yet); protocol error where that which is there is damaged.
 Result<wire::JobSummary> load_summary(const std::string& job);
 std::vector<std::string> job_ids();
-// The records that stay of jobs that have ended: the latest so many, and none older.
-inline constexpr std::size_t most_ended_jobs = 50;
-inline constexpr std::int64_t ended_jobs_stay_ms = std::int64_t{7} * 24 * 3600 * 1000;
-// Removes the others. A job that runs is left alone.
-void prune_jobs(std::int64_t now_ms);
+// Those that run, and of the others the latest so many; beside them those of the name `named` (not empty),
+// NAME and NAME.runN.
+inline constexpr std::size_t recent_jobs = 50;
+std::vector<std::string> recent_job_ids(const std::string& named = "");
 // Whether its supervisor lives.
 bool is_running(const std::string& job);
+std::uint64_t output_of(const std::string& job);     // bytes of its log that are there
+std::int64_t last_change_ms(const std::string& job); // of its record, since 1970; else of its folder
+wire::KeptHistory kept_history();                    // all of the store
 
 } // namespace dockdist::node

@@ -53,6 +53,7 @@ private:
     void halt(std::int64_t grace_ms);
     void over();
     void begin(const wire::JobCommand& order);
+    void watch_disk();
     void detach();
     void lease_is_over(const std::string& why);
     void pause(const std::string& why);

@@ -4,6 +4,7 @@
 #include "node/job/failure_cause.hpp"
 #include "node/job/job_store.hpp"
 #include "node/job/part_supervisor.hpp"
+#include "node/job/pruning.hpp"
 #include "shared/core/exit_codes.hpp"
 
 #include <algorithm>
@@ -21,6 +22,8 @@ constexpr std::int64_t engine_stop_grace_ms = 3000;
 constexpr std::size_t most_failures = 1024;   // of an attempt
 constexpr std::size_t most_explained = 8;     // in full: people look at the first
 constexpr std::size_t longest_problem = 4096; // the kernel writes it whole
+constexpr std::int64_t disk_look_ms = 5000;
+constexpr std::int64_t shrunk_log = std::int64_t{16} << 20;
 
 } // namespace
 
@@ -54,10 +57,21 @@ void Supervisor::begin() {
         ranks_.tell_failures();
         followers_.log_is(job_.log.size());
     });
+    watch_disk();
     guarded_ =
         std::make_unique<GuardedJob>(loop_, job_.summary.job, job_.summary.lease_ms, job_.held.descriptor());
     start_command();
     sync_begun_summary(job_.summary.job); // while that starts
+}
+
+// PID 1 sees that the disk fills, and has it said in the job's folder when nothing else is left to go.
+void Supervisor::watch_disk() {
+    if (::access(shrink_mark(job_.summary.job).c_str(), F_OK) == 0) {
+        job_.log.shrink(shrunk_log, "less than 5 % of this host's disk was free, and from then on no more "
+                                    "than the last 16 MiB of this node's output are kept");
+    } else {
+        loop_.after(disk_look_ms, [this] { watch_disk(); });
+    }
 }
 
 void Supervisor::obey(const wire::JobCommand& order, bool again) {

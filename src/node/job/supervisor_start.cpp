@@ -41,7 +41,6 @@ Status make_places(PreparedJob& job, std::int64_t log_limit) {
                : !members ? members.error()
                           : saved.error();
     }
-    prune_jobs(job.summary.started_ms);
     job.log = std::move(*log);
     job.control = std::move(*control);
     job.ranks = std::move(*ranks);

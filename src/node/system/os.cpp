@@ -92,7 +92,7 @@ private:
 Error system_error(const std::string& what, int number) {
     Error error{.kind = ErrorKind::node, .message = what + ": " + std::strerror(number)};
     if (number == ENOSPC || number == EDQUOT) {
-        error.hint = "free space on this host: the container's own layer and its tmpfs are full";
+        error.hint = "free space on this host, where its engine keeps containers and volumes";
     } else if (number == EROFS) {
         error.hint = "the container's root file system must be writable";
     }

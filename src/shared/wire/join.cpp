@@ -40,6 +40,8 @@ void read_settings(ObjectReader& reader, NodeSettings& settings) {
     reader.read_bytes("env", settings.env);
     reader.read_bytes("unset", settings.unset);
     reader.read_bytes("workdir", settings.workdir);
+    read_object(reader, "history",
+                [&](ObjectReader& history) { read_history_limits(history, settings.history); });
     if (!are_variables(settings.env)) {
         reader.fail("\"env\" has a name or a value that no variable can have");
     }
@@ -270,7 +272,8 @@ std::string members_notice_line(const MembersNotice& notice) {
     if (notice.settings != NodeSettings{}) {
         object["settings"] = {{"env", bytes_object(notice.settings.env)},
                               {"unset", bytes_array(notice.settings.unset)},
-                              {"workdir", bytes_to_json(notice.settings.workdir)}};
+                              {"workdir", bytes_to_json(notice.settings.workdir)},
+                              {"history", notice.settings.history}};
     }
     return typed_line("members", std::move(object));
 }

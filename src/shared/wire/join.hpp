@@ -22,6 +22,7 @@
 #pragma once
 
 #include "shared/core/result.hpp"
+#include "shared/wire/history.hpp"
 #include "shared/wire/rdma.hpp"
 #include "shared/wire/version.hpp"
 
@@ -85,12 +86,13 @@ struct Members {
     std::vector<NodeRecord> nodes{}; // in rank order
 };
 
-// What jobs and sessions find. It comes with the notice, on stdin: a request may be words of a command line,
-// which everybody on the host can read.
+// What jobs and sessions find, and what is kept of them. It comes with the notice, on stdin: a request may be
+// words of a command line, which everybody on the host can read.
 struct NodeSettings {
     std::map<std::string, std::string> env{}; // over what the container was created with
     std::vector<std::string> unset{};         // of that
     std::string workdir{};                    // empty: the folder in which the container was started
+    HistoryLimits history{};
     bool operator==(const NodeSettings&) const = default;
 };
 

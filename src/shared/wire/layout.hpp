@@ -1,5 +1,5 @@
 // Where things stand inside a node. The toolkit is a read-only volume; everything a node makes for itself is
-// on a tmpfs that goes with the container; job output is in the container's own layer, on disk.
+// on a tmpfs that goes with the container; what jobs leave is in a volume of the node's own.
 #pragma once
 
 namespace dockdist::layout {
@@ -19,7 +19,8 @@ inline constexpr const char* node_record =
 inline constexpr const char* members = "/run/dockdist/members.json"; // wire::Members
 inline constexpr const char* hostfile =
     "/run/dockdist/hostfile"; // DeepSpeed's and Open MPI's dialect: NAME slots=N
-inline constexpr const char* jobs = "/var/lib/dockdist/jobs"; // one folder a job
+inline constexpr const char* store = "/var/lib/dockdist/store";     // the node's own volume, 0700 root
+inline constexpr const char* jobs = "/var/lib/dockdist/store/jobs"; // one folder a job
 inline constexpr const char* setup =
     "/var/lib/dockdist/setup"; // a file for each line of `setup:` that root has run; users/UID: of others
 // What stands below it all nodes of a host share, and root of any of them writes there: a tmpfs of the

@@ -103,4 +103,4 @@ class TestHostFolders(WithCleanup):
 
     def test_a_place_that_dockdist_cannot_do_without_is_refused(self):
         self.mount("/var")
-        self.refused(self.start(passwd=PASSWD), "/var/lib/dockdist/jobs", "leave out the mount")
+        self.refused(self.start(passwd=PASSWD), "/var/lib/dockdist/store", "leave out the mount")

@@ -182,7 +182,7 @@ class TestFilesOfAJob(OnANode):
     @pytest.mark.parametrize("name", ["summary.json", "history.json", "log.%020d" % 0])
     def test_one_that_is_a_fifo_holds_up_no_command(self, name):
         self.sh("echo text")
-        path = "%s/var/lib/dockdist/jobs/job-0/%s" % (self.node.root, name)
+        path = "%s/var/lib/dockdist/store/jobs/job-0/%s" % (self.node.root, name)
         if os.path.exists(path):
             os.unlink(path)
         os.mkfifo(path)

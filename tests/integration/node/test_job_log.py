@@ -4,8 +4,10 @@ import glob
 import json
 import os
 import re
+import subprocess
 import time
 
+from harness.node_client import DEADLINE, PROGRAM
 from harness.node_process import OnANode, kill, marked
 from harness.patience import Watch
 
@@ -85,7 +87,7 @@ class TestAPartOfTheLog(OnANode):
 
 class TestTheLimitOfTheLog(OnANode):
     def kept(self, job="job-0"):
-        return sum(os.path.getsize(path) for path in glob.glob("%s/var/lib/dockdist/jobs/%s/log.*" % (self.node.root, job)))
+        return sum(os.path.getsize(path) for path in glob.glob("%s/var/lib/dockdist/store/jobs/%s/log.*" % (self.node.root, job)))
 
     def much(self, script):
         """Its own reader may fall behind, too."""
@@ -185,37 +187,106 @@ class TestTwoClientsStop(OnANode):
 
 class TestWhatIsKeptOfEndedJobs(OnANode):
     def record(self, job, started_ms, running=False):
-        folder = "%s/var/lib/dockdist/jobs/%s" % (self.node.root, job)
+        folder = "%s/var/lib/dockdist/store/jobs/%s" % (self.node.root, job)
         os.makedirs(folder)
         with open(folder + "/summary.json", "w") as file:
             json.dump({"job": job, "running": running, "started_ms": started_ms, "duration_ms": 1000, "argv": ["x"]}, file)
 
-    def test_the_latest_fifty_stay(self):
-        now = int(time.time() * 1000)
-        for i in range(60):
-            self.record("old-%02d" % i, now - 100000 + i)
-        self.sh("true", job="new")
-        assert {j["job"] for j in self.node.list()} == {"new", *("old-%02d" % i for i in range(10, 60))}
+    def prune(self, **limits):
+        """What PID 1 has done now and then."""
+        if limits:
+            with open(self.node.root + "/var/lib/dockdist/store/history", "w") as file:
+                json.dump(limits, file)
+        assert self.node.popen("job", "prune").wait(DEADLINE) == 0
 
-    def test_those_of_more_than_seven_days_go(self):
+    def listed(self, *words):
+        done = subprocess.run([PROGRAM, "job", "list", *words], env=self.node.environment, stdout=subprocess.PIPE, timeout=DEADLINE, check=True)
+        return {json.loads(line)["job"] for line in done.stdout.splitlines()}
+
+    def test_the_latest_fifty_are_listed_beside_those_that_run_and_those_of_a_name(self):
+        self.node.start(["sleep", "1000"], job="long").until("started")
+        for i in range(60):
+            self.record("old-%02d" % i, 1000)
+            os.utime("%s/var/lib/dockdist/store/jobs/old-%02d/summary.json" % (self.node.root, i), (i + 1, i + 1))
+        latest = {"long", *("old-%02d" % i for i in range(10, 60))}
+        assert self.listed() == latest
+        self.record("old-03.run2", 1000)
+        os.utime("%s/var/lib/dockdist/store/jobs/old-03.run2/summary.json" % self.node.root, (1, 1))
+        assert self.listed("named", "old-03") == {*latest, "old-03", "old-03.run2"}
+        assert len(self.listed("all")) == 62
+
+    def test_records_go_after_their_time_and_output_before(self):
         day = 24 * 3600 * 1000
         now = int(time.time() * 1000)
-        self.record("of-8-days", now - 8 * day)
-        self.record("of-6-days", now - 6 * day)
-        self.sh("true", job="new")
-        assert {j["job"] for j in self.node.list()} == {"new", "of-6-days"}
+        for age in (100, 40, 20):
+            self.record("of-%d" % age, now - age * day)
+            with open("%s/var/lib/dockdist/store/jobs/of-%d/log.%020d" % (self.node.root, age, 0), "wb") as log:
+                log.write(b"x" * 100)
+        self.prune()
+        assert self.listed("all") == {"of-40", "of-20"}
+        assert self.node.log("of-40").output() == (b"dockdist: 100 bytes of this node's output are gone: the job ended more than 30 days ago (`history.logs_for`)\n")
+        assert self.node.log("of-40", tail=5).output().endswith(b"(`history.logs_for`)\n")
+        self.prune(for_ms=30 * day)
+        assert self.listed("all") == {"of-20"}
+        self.prune(for_ms=30 * day, logs_for_ms=10 * day)
+        assert b"more than 10 days ago" in self.node.log("of-20").output()
+
+    def test_beyond_keep_the_oldest_output_goes_and_its_record_stays(self):
+        for job in ("first", "second"):
+            self.sh("head -c 100000 /dev/zero | tr '\\0' x", job=job)
+        self.prune(keep_bytes=150000)
+        assert b"was more than 146.5 KiB (`history.keep`)" in self.node.log("first").output()
+        assert self.node.log("second").output() == b"x" * 100000
+        assert {job["job"]: job["result"]["code"] for job in self.node.list()} == {"first": 0, "second": 0}
 
     def test_a_running_one_stays_whatever_its_age(self):
-        stream = self.node.start(["sleep", "1000"], job="long")
-        stream.until("started")
-        path = "%s/var/lib/dockdist/jobs/long/summary.json" % self.node.root
+        stream = self.node.start(["sh", "-c", "echo here; sleep 1000"], job="long")
+        stream.until_output(b"here")
+        path = "%s/var/lib/dockdist/store/jobs/long/summary.json" % self.node.root
         with open(path) as file:
             summary = json.load(file)
         summary["started_ms"] = 1000
         with open(path, "w") as file:
             json.dump(summary, file)
-        self.sh("true", job="new")
-        assert {j["job"]: j["running"] for j in self.node.list()} == {"long": True, "new": False}
+        self.prune(keep_bytes=0, for_ms=1, logs_for_ms=1)
+        assert self.node.list()[0]["running"]
+        assert self.node.log("long").output() == b"here\n"
+
+    def test_what_cannot_be_read_stays_as_long_as_its_file_is_young(self):
+        self.sh("true", job="good")
+        for job, text in (("empty", ""), ("half", '{"job": "half"')):
+            folder = "%s/var/lib/dockdist/store/jobs/%s" % (self.node.root, job)
+            os.makedirs(folder)
+            with open(folder + "/summary.json", "w") as file:
+                file.write(text)
+        self.prune()
+        jobs = self.node.root + "/var/lib/dockdist/store/jobs"
+        assert set(os.listdir(jobs)) == {"good", "empty", "half"}
+        os.utime(jobs + "/half/summary.json", (1000, 1000))
+        self.prune()
+        assert set(os.listdir(jobs)) == {"good", "empty"}
+        assert self.listed() == {"good"}
+
+    def test_a_store_of_a_newer_release_is_left_alone_and_told_with_both_versions(self):
+        self.sh("true", job="good")
+        with open(self.node.root + "/var/lib/dockdist/store/version", "w") as file:
+            file.write("7 9.8.1\n")
+        done = subprocess.run([PROGRAM, "job", "list"], env=self.node.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=DEADLINE)
+        assert (done.returncode, done.stdout) == (1, b"")
+        assert b"is of format 7, made by dockdist 9.8.1" in done.stderr and b"knows format 1" in done.stderr
+
+    def test_a_running_job_shrinks_when_it_is_told_so_and_says_it(self):
+        stream = self.node.start(["sh", "-c", "echo here; read x < /dev/null; sleep 1000"], job="long")
+        stream.until_output(b"here")
+        with open(self.node.root + "/var/lib/dockdist/store/jobs/long/shrink", "w"):
+            pass
+        stream.until_output(b"less than 5 % of this host's disk was free")
+
+    def test_what_is_kept_is_told(self):
+        self.sh("echo here", job="one")
+        done = subprocess.run([PROGRAM, "job", "kept"], env=self.node.environment, stdout=subprocess.PIPE, timeout=DEADLINE, check=True)
+        kept = json.loads(done.stdout)
+        assert kept["jobs"] == ["one"] and kept["bytes"] > 0
 
     def test_a_record_that_a_power_cut_has_left_empty_or_half_is_named_and_disturbs_no_other(self):
         self.sh("exit 3", job="whole")

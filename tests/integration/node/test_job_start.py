@@ -26,7 +26,7 @@ def listen(port, reuse, family="AF_INET", address=""):
 
 class TestSteps(OnANode):
     def traces(self, job):
-        return [path for path in (self.node.scratch(job), "%s/var/lib/dockdist/jobs/%s" % (self.node.root, job))
+        return [path for path in (self.node.scratch(job), "%s/var/lib/dockdist/store/jobs/%s" % (self.node.root, job))
                 if os.path.exists(path)] + marked(job)
 
     def prepared(self, **opening):

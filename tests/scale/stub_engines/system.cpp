@@ -67,6 +67,24 @@ Task<void> make_volume(Exchange x) {
     co_await x.answer(201, volume_json(volume)); // of one that was there: as it is
 }
 
+Task<void> list_volumes(Exchange x) {
+    const auto filters = json::parse(x.request.get("filters", "{}"), nullptr, false);
+    auto rows = json::array();
+    for (const auto& [name, volume] : x.host.volumes) {
+        bool wanted = true;
+        for (const auto& label : filters.value("label", std::vector<std::string>())) {
+            const auto equals = label.find('=');
+            const auto found = volume.labels.find(label.substr(0, equals));
+            wanted = wanted && found != volume.labels.end() &&
+                     (equals == std::string::npos || found->second == label.substr(equals + 1));
+        }
+        if (wanted) {
+            rows.push_back(volume_json(volume));
+        }
+    }
+    co_await x.answer(200, {{"Volumes", rows.empty() ? json() : rows}, {"Warnings", json()}});
+}
+
 Task<void> remove_volume(Exchange x) {
     const auto found = x.host.volumes.find(x.request.item);
     if (found == x.host.volumes.end()) {
@@ -159,6 +177,8 @@ Task<bool> handle_system(Exchange x) {
         } else {
             co_await x.answer(200, volume_json(found->second));
         }
+    } else if (call == "GET /volumes") {
+        co_await list_volumes(x);
     } else if (call == "POST /volumes/create") {
         co_await make_volume(x);
     } else if (call == "DELETE /volumes/X") {

@@ -27,7 +27,10 @@ TEST_CASE("down --purge takes dockdist's volumes, too, where no other cluster's 
     for (auto* engine : cluster.fakes) {
         engine->volumes["somebody-elses"] = {.name = "somebody-elses"};
     }
-    cluster.fakes[1]->fail("remove_volume", {ErrorKind::conflict, "", "volume is in use", ""}, -1);
+    for (const auto* shared : {"dockdist-gpus", "dockdist-toolkit-t1"}) {
+        cluster.fakes[1]->fail(std::string("remove_volume ") + shared,
+                               {ErrorKind::conflict, "", "volume is in use", ""}, -1);
+    }
     const auto result = run_task(cluster.io, down(cluster.spec, cluster.engines,
                                                   {.purge = true, .toolkits = {"t1"}}, cluster.reporter));
     CHECK(result.errors.empty());
@@ -84,6 +87,70 @@ TEST_CASE("down removes no cluster that another file made, unless that is meant"
                                        cluster.reporter));
     CHECK(result.errors.empty());
     CHECK(result.removed == 2);
+}
+
+constexpr const char* store_of_first = "dockdist-store-vision_node-0";
+
+TEST_CASE("what nodes have kept of their jobs stays, and is told: jobs of several nodes once") {
+    FakeCluster cluster(2);
+    cluster.up();
+    cluster.fakes[0]->on_exec("job kept", wire::to_text({.bytes = 1000, .jobs = {"a", "b"}}));
+    cluster.fakes[1]->on_exec("job kept", wire::to_text({.bytes = 24, .jobs = {"b", "c"}}));
+    const auto result = run_task(cluster.io, down(cluster.spec, cluster.engines, {}, cluster.reporter));
+    CHECK(result.errors.empty());
+    CHECK(result.removed == 2);
+    CHECK(result.kept.jobs == 3);
+    CHECK(result.kept.size.count == 1024);
+    CHECK(cluster.fakes[0]->volumes.contains(store_of_first));
+    CHECK(cluster.fakes[1]->volumes.contains("dockdist-store-vision_node-1"));
+}
+
+TEST_CASE("a node of an older dockdist says nothing of what it keeps, and is removed all the same") {
+    FakeCluster cluster(1);
+    cluster.up();
+    cluster.fakes[0]->on_exec("job kept", "usage: …", 2);
+    const auto result = run_task(cluster.io, down(cluster.spec, cluster.engines, {}, cluster.reporter));
+    CHECK(result.errors.empty());
+    CHECK(result.removed == 1);
+    CHECK(result.kept.jobs == 0);
+}
+
+TEST_CASE("of a cluster that is down the volumes are told, and --purge removes them") {
+    FakeCluster cluster(2);
+    cluster.up();
+    const auto purge = [&](DownOptions options) {
+        options.purge = true;
+        return run_task(cluster.io, down(cluster.spec, cluster.engines, options, cluster.reporter));
+    };
+    run_task(cluster.io, down(cluster.spec, cluster.engines, {}, cluster.reporter));
+    auto result = run_task(cluster.io, down(cluster.spec, cluster.engines, {}, cluster.reporter));
+    CHECK(result.stores == 2);
+    CHECK(result.removed == 0);
+    result = purge({.origin = "eve@box:/other.yaml", .toolkits = {"t1"}});
+    REQUIRE(result.errors.size() == 2);
+    CHECK(result.errors[0].hint.find("`dockdist down --purge --take-over`") != std::string::npos);
+    CHECK(cluster.fakes[0]->volumes.contains(store_of_first));
+    result = purge({.origin = "ops@box:/cluster.yaml", .toolkits = {"t1"}});
+    CHECK(result.errors.empty());
+    CHECK(result.purged == 2);
+    CHECK_FALSE(cluster.fakes[0]->volumes.contains(store_of_first));
+}
+
+TEST_CASE("--purge removes no volume that only looks like a node's store, and names what uses one") {
+    FakeCluster cluster(1);
+    cluster.up();
+    auto& engine = *cluster.fakes[0];
+    auto look_alike = engine.volumes.at(store_of_first);
+    look_alike.name = "precious";
+    engine.volumes["precious"] = look_alike;
+    engine.volumes["dockdist-store-vision_node-1"] = {.name = "dockdist-store-vision_node-1"};
+    engine.add_container("debug", {.mounts = {{.type = Mount::Type::volume, .source = store_of_first}}});
+    const auto result =
+        run_task(cluster.io, down(cluster.spec, cluster.engines, {.purge = true}, cluster.reporter));
+    REQUIRE(result.errors.size() == 1);
+    CHECK(result.errors[0].hint.find("a container uses the volume") != std::string::npos);
+    CHECK(engine.volumes.contains("precious"));
+    CHECK(engine.volumes.contains("dockdist-store-vision_node-1"));
 }
 
 } // namespace down_test

@@ -7,6 +7,7 @@
 #include "fakes/fake_engine.hpp"
 #include "fakes/no_report.hpp"
 #include "shared/digest/sha256.hpp"
+#include "shared/wire/history.hpp"
 #include "shared/wire/join.hpp"
 #include "shared/wire/relay.hpp"
 
@@ -131,6 +132,7 @@ private:
     // What dockdist-init does during join, as the client sees it. There are no jobs.
     static void play_node(FakeEngine& engine) {
         engine.on_exec("job list", "");
+        engine.on_exec("job kept", wire::to_text(wire::KeptHistory{}));
         engine.on_exec("attach", [&engine](FakeExec exec) -> Task<int> {
             const auto request = co_await exec.read_line();
             if (!request) {

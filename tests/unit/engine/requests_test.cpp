@@ -153,6 +153,28 @@ TEST_CASE("a volume is created with its labels, and whose it is already is what 
     CHECK(json::parse(only(stub).body) == json{{"Name", "v"}, {"Labels", {{"a", "ours"}}}});
 }
 
+TEST_CASE("volumes are listed by their labels") {
+    OverStub stub(always(http_answer(
+        200, R"({"Volumes":[{"Name":"v","Labels":{"a":"b","c":"d"}},{"Name":"w","Labels":{"a":"b"}}]})")));
+    const auto volumes = stub.run(stub.engine->list_volumes({"a=b", "c"}));
+    REQUIRE(volumes);
+    REQUIRE(volumes->size() == 2);
+    CHECK(volumes->front().name == "v");
+    CHECK(volumes->front().labels == Labels{{"a", "b"}, {"c", "d"}});
+    CHECK(only(stub).line() == "GET /v1.45/volumes?filters=%7B%22label%22%3A%5B%22a%3Db%22%2C%22c%22%5D%7D");
+}
+
+TEST_CASE("no volumes are a null, and what is no list of them is told") {
+    std::string body = R"({"Volumes":null,"Warnings":null})";
+    OverStub stub([&](const StubRequest&) { return http_answer(200, body); });
+    CHECK(stub.run(stub.engine->list_volumes({})).value().empty());
+    for (const auto* wrong :
+         {R"({"Volumes":{}})", R"({"Volumes":[1]})", R"({"Volumes":[{"Name":1}]})", "[]"}) {
+        body = wrong;
+        CHECK(stub.run(stub.engine->list_volumes({})).error().kind == ErrorKind::protocol);
+    }
+}
+
 TEST_CASE("an archive is uploaded as it is") {
     OverStub stub(always(http_answer(200, "")));
     const std::string tar(300'000, 't');

@@ -182,6 +182,15 @@ TEST_CASE("an address that is only the engine's is told as such") {
     CHECK_FALSE(join_requests(spec, expand_nodes(spec))[0].derived);
 }
 
+TEST_CASE("another bound of what is kept is told in a join, and makes no container") {
+    const auto plan = plan_after([](ClusterSpec& spec) { spec.history.keep = {1ULL << 30U}; });
+    CHECK(plan.creates.empty());
+    REQUIRE(plan.joins.size() == 2);
+    CHECK(plan.joins[0].cause == "`env`, `workdir` or `history` changed");
+    CHECK(plan.joins[0].settings.history.keep_bytes == std::int64_t{1} << 30);
+    CHECK(plan_after([](ClusterSpec&) {}).joins.empty());
+}
+
 TEST_CASE("variables and the folder of jobs are told in a join, and make no container") {
     const auto plan = plan_after(
         [](ClusterSpec& spec) {
@@ -197,7 +206,7 @@ TEST_CASE("variables and the folder of jobs are told in a join, and make no cont
     CHECK(plan.removals.empty());
     REQUIRE(plan.joins.size() == 2);
     const auto& [first, second] = std::tie(plan.joins[0], plan.joins[1]);
-    CHECK(first.cause == "`env` or `workdir` changed");
+    CHECK(first.cause == "`env`, `workdir` or `history` changed");
     using Variables = std::map<std::string, std::string>;
     CHECK(first.settings.env == Variables{{"BATCH", "8"}, {"HOME", "/of/image"}, {"LR", "0.2"}});
     CHECK(second.settings.env.at("LR") == "0.3");

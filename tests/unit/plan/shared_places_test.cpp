@@ -1,4 +1,6 @@
+#include "client/plan/labels.hpp"
 #include "cluster_builder.hpp"
+#include "shared/core/text.hpp"
 
 #include <doctest/doctest.h>
 
@@ -42,8 +44,44 @@ TEST_CASE(
     CHECK(std::ranges::find(config.mounts, gate) != config.mounts.end());
     for (const auto& mount : config.mounts) {
         CHECK((mount.type == Mount::Type::tmpfs || mount.read_only ||
-               mount.target.starts_with(gate.target + "/")));
+               mount.target.starts_with(gate.target + "/") || mount.target == "/var/lib/dockdist/store"));
     }
+}
+
+TEST_CASE("each node has a volume of its own for what its jobs leave, which says whose it is") {
+    auto spec = spec_of(2);
+    spec.name = ClusterName("vision");
+    std::vector<Mount> stores;
+    for (const std::size_t node : {std::size_t{0}, std::size_t{1}}) {
+        for (const auto& mount : config_of(spec, node).mounts) {
+            if (mount.target == "/var/lib/dockdist/store") {
+                stores.push_back(mount);
+            }
+        }
+    }
+    REQUIRE(stores.size() == 2);
+    CHECK(stores[0].source == "dockdist-store-vision_node-0");
+    CHECK(stores[1].source == "dockdist-store-vision_node-1");
+    CHECK_FALSE(stores[0].read_only);
+    CHECK(stores[0].volume_labels.at("dockdist.role") == "store");
+    CHECK(stores[0].volume_labels.at("dockdist.cluster") == "vision");
+    CHECK(stores[0].volume_labels.at("dockdist.node") == "node-0");
+}
+
+TEST_CASE("no two nodes of any clusters share a store, as no name has a '_'") {
+    CHECK(labels::store_volume("a-b", "c") != labels::store_volume("a", "b-c"));
+    for (const auto* name : {"a_b", "_", "a_"}) {
+        CHECK_FALSE(is_plain_name(name));
+    }
+}
+
+TEST_CASE("a store's labels name no `up`, which would take it back when it fails") {
+    const auto labels = labels::store_labels("vision", "node-0", "ada@slurm-job-7:/c.yaml");
+    CHECK(labels == Labels{{"dockdist.cluster", "vision"},
+                           {"dockdist.node", "node-0"},
+                           {"dockdist.role", "store"},
+                           {"dockdist.origin", "ada@slurm-job-7:/c.yaml"},
+                           {"dockdist.slurm-job", "7"}});
 }
 
 TEST_CASE("an engine that can is told that nothing is run of what nodes share") {

@@ -8,6 +8,7 @@
 #include "shared/wire/exec_session.hpp"
 #include "shared/wire/frame.hpp"
 #include "shared/wire/gpus.hpp"
+#include "shared/wire/history.hpp"
 #include "shared/wire/job_query.hpp"
 #include "shared/wire/join.hpp"
 #include "shared/wire/probe.hpp"
@@ -233,6 +234,7 @@ const std::map<std::string, WordReader>& word_readers() {
         {"parse_answer", OfCheck::answer},
         {"parse_probe_message", reader(parse_probe_message)},
         {"parse_setup_line", reader(parse_setup_line)},
+        {"parse_kept_history", reader(parse_kept_history)},
         {"parse_setup_state", reader(parse_setup_state)},
         {"parse_job_opening", reader(parse_job_opening)},
         {"parse_job_start", reader(parse_job_start)},

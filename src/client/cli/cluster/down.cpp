@@ -4,6 +4,7 @@
 #include "client/cli/line/values.hpp"
 #include "client/cli/nodes/own_ssh.hpp"
 #include "client/toolkit/toolkit.hpp"
+#include "shared/core/units.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -11,6 +12,31 @@
 
 namespace dockdist {
 namespace {
+
+// What stays, and how it goes; "" where nothing does.
+std::string kept_text(const DownResult& result) {
+    const bool told = result.kept.jobs > 0;
+    if (result.stores == 0 && !told) {
+        return "";
+    }
+    return fmt::format(
+        "the history {}, stays on the hosts; `dockdist down --purge` removes it\n",
+        told ? fmt::format("of {} job{}, {}", result.kept.jobs, result.kept.jobs == 1 ? "" : "s",
+                           format_size(result.kept.size))
+             : fmt::format("of its jobs, in {} volume{}", result.stores, result.stores == 1 ? "" : "s"));
+}
+
+std::string removed_text(const std::string& name, const DownResult& result) {
+    const auto count = [](int number, const char* what) {
+        return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+    };
+    if (result.removed == 0 && result.purged == 0) {
+        return name + ": nothing to remove\n";
+    }
+    const auto history =
+        result.purged == 0 ? "" : ", the history of its jobs in " + count(result.purged, "volume") + " too";
+    return fmt::format("{} is down: {} removed{}\n", name, count(result.removed, "container"), history);
+}
 
 Task<int> run_down(Context& context, DownOptions options) {
     auto cluster = co_await connect(context);
@@ -33,12 +59,11 @@ Task<int> run_down(Context& context, DownOptions options) {
         context.print_json({{"type", "result"},
                             {"cluster", cluster.spec.name.str()},
                             {"removed", result.removed},
+                            {"kept_jobs", result.kept.jobs},
+                            {"kept_bytes", result.kept.size.count},
                             {"orphans", result.orphans}});
     } else if (code == 0) {
-        context.tell(result.removed == 0
-                         ? fmt::format("{}: nothing to remove\n", cluster.spec.name.str())
-                         : fmt::format("{} is down: {} container{} removed\n", cluster.spec.name.str(),
-                                       result.removed, result.removed == 1 ? "" : "s"));
+        context.tell(removed_text(cluster.spec.name.str(), result) + kept_text(result));
     }
     co_return code;
 }
@@ -47,13 +72,14 @@ Task<int> run_down(Context& context, DownOptions options) {
 
 void add_down(CLI::App& app, Program& program) {
     auto options = std::make_shared<DownOptions>();
-    auto* command =
-        describe(app.add_subcommand("down", "Remove every container of the cluster from its hosts"),
-                 command_group::cluster, {"dockdist down", "dockdist down --stop-jobs"});
+    auto* command = describe(
+        app.add_subcommand("down", "Remove every container of the cluster from its hosts"),
+        command_group::cluster,
+        {"dockdist down", "dockdist down --stop-jobs", "dockdist down --purge   # and forget its jobs"});
     command->add_flag(
         "--purge", options->purge,
-        "Remove dockdist's own volumes too (toolkit, who holds which GPU), where nothing else uses "
-        "them");
+        "Remove the history of the cluster's jobs too, also when it is down already; and dockdist's own "
+        "volumes (toolkit, who holds which GPU), where nothing else uses them");
     command->add_flag("--break-lock", options->break_lock, "Go on even if somebody is changing the cluster");
     command->add_flag("--stop-jobs", options->stop_jobs,
                       "Stop the jobs that run on it; without this they are listed, and nothing is removed");

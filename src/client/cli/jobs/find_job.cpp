@@ -1,6 +1,7 @@
 #include "client/cli/jobs/find_job.hpp"
 
 #include "client/cli/host_answers.hpp"
+#include "client/cli/kept_stores.hpp"
 #include "client/job/select_nodes.hpp"
 #include "client/plan/plan.hpp"
 #include "shared/core/text.hpp"
@@ -72,38 +73,50 @@ Error no_job_before_up(const ClusterSpec& spec, const std::string& name) {
             "`dockdist up` creates them"};
 }
 
-Task<FoundJob> find_job(Context& context, std::string name, std::string node, bool looks) {
-    const NodeWords words{.option = "--node", .text = std::move(node)};
-    AttachOptions options{.looks = looks, .words = Words::of_jobs};
+namespace {
+
+struct JobAsked {
+    std::string name{}, node{};
+    bool looks = true;
+    StoreReaders* readers = nullptr; // null: only nodes that are up are asked
+};
+
+Task<void> find_job_in(Context& context, JobAsked asked, FoundJob& found) {
+    const auto& name = asked.name;
+    const NodeWords words{.option = "--node", .text = std::move(asked.node)};
+    AttachOptions options{.looks = asked.looks, .words = Words::of_jobs};
     if (!words.text.empty()) {
         options.named.push_back(words);
     }
-    FoundJob found{.cluster = co_await attach_to_cluster(context, std::move(options))};
+    found.cluster = co_await attach_to_cluster(context, std::move(options));
+    const bool kept =
+        asked.readers != nullptr && co_await open_kept_stores(context, found.cluster, *asked.readers);
     auto nodes = found.cluster.nodes;
     found.errors = std::move(found.cluster.errors);
     if (!words.text.empty() && !nodes.empty()) {
         auto some = named_nodes(found.cluster.spec, nodes, words);
         if (!some) {
             found.errors.push_back(some.error());
-            co_return found;
+            co_return;
         }
         nodes = std::move(*some);
         found.errors.clear();
     }
     if (nodes.empty()) {
-        if (has_no_nodes(found.cluster)) {
+        if (!kept && has_no_nodes(found.cluster)) {
             found.unknown = true;
             found.errors = {no_job_before_up(found.cluster.spec, name)};
         }
-        co_return found;
+        co_return;
     }
-    auto list = co_await list_jobs(found.cluster.engines, nodes, context.reporter);
+    auto list = co_await list_jobs(found.cluster.engines, nodes, context.reporter,
+                                   {.name = named_run(JobId(name)).name});
     std::ranges::move(list.errors, std::back_inserter(found.errors));
     auto job = choose_job(list.jobs, JobId(name));
     if (!job) {
         found.errors.push_back(job.error());
         found.unknown = true;
-        co_return found;
+        co_return;
     }
     found.job = std::move(*job);
     // Another job with its name, that was started while neither's nodes knew of the other's.
@@ -119,7 +132,20 @@ Task<FoundJob> find_job(Context& context, std::string name, std::string node, bo
     forget_lost(found.errors, left_out_of(found.job), found);
     warn_of_missing(context, take_of_others(found, found.errors));
     found.found = true;
+}
+
+} // namespace
+
+Task<FoundJob> find_job(Context& context, std::string name, std::string node, bool looks) {
+    FoundJob found;
+    co_await find_job_in(context, {.name = std::move(name), .node = std::move(node), .looks = looks}, found);
     co_return found;
+}
+
+Task<void> find_kept_job(Context& context, std::string name, std::string node, FoundJob& found,
+                         StoreReaders& readers) {
+    return find_job_in(context, {.name = std::move(name), .node = std::move(node), .readers = &readers},
+                       found);
 }
 
 } // namespace dockdist

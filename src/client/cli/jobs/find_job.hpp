@@ -2,6 +2,7 @@
 #pragma once
 
 #include "client/cli/context.hpp"
+#include "client/cli/kept_stores.hpp"
 #include "client/job/job_list.hpp"
 
 #include <set>
@@ -28,5 +29,9 @@ Error no_job_before_up(const ClusterSpec& spec, const std::string& name);
 // whatever the others say. What is wrong with hosts that it has no part on is a warning. `looks`: changes
 // nothing there.
 Task<FoundJob> find_job(Context& context, std::string name, std::string node = "", bool looks = true);
+// The same, also in what nodes have kept that are not up (client/cli/kept_stores.hpp): into `found`, whose
+// engines the caller's readers need to be closed.
+Task<void> find_kept_job(Context& context, std::string name, std::string node, FoundJob& found,
+                         StoreReaders& readers);
 
 } // namespace dockdist

@@ -1,9 +1,11 @@
+#include "client/async/cleanup.hpp"
 #include "client/cli/context.hpp"
 #include "client/cli/files/sync_and_collect.hpp"
 #include "client/cli/host_answers.hpp"
 #include "client/cli/jobs/find_job.hpp"
 #include "client/cli/jobs/job_end.hpp"
 #include "client/cli/jobs/job_page.hpp"
+#include "client/cli/kept_stores.hpp"
 #include "client/cli/line/values.hpp"
 #include "client/cli/report_file.hpp"
 #include "client/job/host_jobs.hpp"
@@ -228,7 +230,16 @@ std::string no_jobs_text(const Attached& cluster, const std::vector<JobReport>& 
                              reports.size());
 }
 
-Task<int> run_jobs(Context& context, JobsOptions options) {
+// A span of time is of all that nodes have kept, a list of the latest.
+JobsWanted wanted_of(const JobsOptions& options) {
+    if (!options.job.empty()) {
+        return {.name = named_run(JobId(options.job)).name};
+    }
+    return {.all = !options.since.empty() || !options.until.empty() || !options.by.empty() ||
+                   !options.page.empty()};
+}
+
+Task<int> show_jobs(Context& context, JobsOptions options, Attached& cluster, StoreReaders& readers) {
     const auto span = span_of(options);
     if (!span) {
         co_return context.fail(span.error());
@@ -236,18 +247,20 @@ Task<int> run_jobs(Context& context, JobsOptions options) {
     if (const auto good = judge_line(context, options); !good) {
         co_return context.fail(good.error());
     }
-    auto cluster = co_await attach_to_cluster(context, {.looks = true, .words = Words::of_jobs});
+    cluster = co_await attach_to_cluster(context, {.looks = true, .words = Words::of_jobs});
     if (options.all_clusters) {
         co_return co_await show_all_clusters(context, cluster);
     }
-    if (!options.job.empty() && has_no_nodes(cluster)) {
+    const bool kept = co_await open_kept_stores(context, cluster, readers);
+    const bool none = !kept && has_no_nodes(cluster);
+    if (!options.job.empty() && none) {
         co_return fail_before(context, {no_job_before_up(cluster.spec, options.job)});
     }
     JobList list;
     Errors errors;
-    if (!has_no_nodes(cluster)) {
+    if (!none) {
         errors = cluster.errors;
-        list = co_await list_jobs(cluster.engines, cluster.nodes, context.reporter);
+        list = co_await list_jobs(cluster.engines, cluster.nodes, context.reporter, wanted_of(options));
         std::ranges::move(list.errors, std::back_inserter(errors));
         if (cluster.nodes.empty()) {
             co_return context.fail(errors);
@@ -284,14 +297,21 @@ Task<int> run_jobs(Context& context, JobsOptions options) {
     co_return errors.empty() ? 0 : context.fail(errors);
 }
 
+Task<int> run_jobs(Context& context, JobsOptions options) {
+    Attached cluster;
+    StoreReaders readers;
+    co_return co_await with_cleanup(show_jobs(context, std::move(options), cluster, readers),
+                                    [&]() -> Task<void> { co_await readers.close(cluster.engines); });
+}
+
 } // namespace
 
 void add_jobs(CLI::App& app, Program& program) {
     auto options = std::make_shared<JobsOptions>();
     auto* command =
         describe(app.add_subcommand("jobs", "Show the jobs that the nodes know of, the latest "
-                                            "last: those that are running, and the last 50 that ended in "
-                                            "the last 7 days; or everything about one"),
+                                            "last: those that are running, and the last 50 that ended, "
+                                            "also while the cluster is down; or everything about one"),
                  command_group::jobs,
                  {"dockdist jobs", "dockdist jobs job-1a2b3c4d --report job.html",
                   "dockdist jobs --since 7d --by user   # who used what",

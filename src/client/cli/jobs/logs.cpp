@@ -1,3 +1,4 @@
+#include "client/async/cleanup.hpp"
 #include "client/cli/jobs/find_job.hpp"
 #include "client/cli/jobs/job_end.hpp"
 #include "client/cli/jobs/job_view.hpp"
@@ -21,12 +22,12 @@ struct LogsOptions {
     JobViewOptions view{};
 };
 
-Task<int> run_logs(Context& context, LogsOptions options) {
+Task<int> show_logs(Context& context, LogsOptions options, FoundJob& found, StoreReaders& readers) {
     wire::JobQuery query;
     query.to_the_end = options.follow;
     query.rank = options.rank;
     set_past(options.past, query);
-    auto found = co_await find_job(context, options.job, options.node);
+    co_await find_kept_job(context, options.job, options.node, found, readers);
     if (!found.found) {
         co_return found.unknown ? fail_before(context, found.errors) : context.fail(found.errors);
     }
@@ -46,6 +47,13 @@ Task<int> run_logs(Context& context, LogsOptions options) {
     forget_lost(errors, left_out_of(outcome->nodes), found);
     std::ranges::move(outcome->errors, std::back_inserter(errors));
     co_return errors.empty() ? 0 : context.fail(errors);
+}
+
+Task<int> run_logs(Context& context, LogsOptions options) {
+    FoundJob found;
+    StoreReaders readers;
+    co_return co_await with_cleanup(show_logs(context, std::move(options), found, readers),
+                                    [&]() -> Task<void> { co_await readers.close(found.cluster.engines); });
 }
 
 } // namespace

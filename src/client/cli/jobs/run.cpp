@@ -31,7 +31,7 @@ Task<Status> take_name(PreparedRun& prepared, const std::string& name, const Att
     if (name.empty()) {
         co_return ok;
     }
-    const auto list = co_await list_jobs(cluster.engines, cluster.nodes, &reporter);
+    const auto list = co_await list_jobs(cluster.engines, cluster.nodes, &reporter, {.name = name});
     const auto job = next_run(list.jobs, name);
     if (!job) {
         co_return job.error();

@@ -74,6 +74,17 @@ public:
         co_return decoded(*session, decode_volume(answer->body));
     }
 
+    Task<Result<std::vector<VolumeDetails>>> list_volumes(std::vector<std::string> labels) override {
+        const auto session = session_;
+        const auto filters = encode_filters({{"label", std::move(labels)}});
+        const auto answer =
+            co_await session->call(get("/volumes" + query_string({{"filters", filters}})), "list volumes");
+        if (!answer) {
+            co_return answer.error();
+        }
+        co_return decoded(*session, decode_volume_list(answer->body));
+    }
+
     Task<Result<VolumeDetails>> create_volume(std::string name, Labels labels) override {
         const auto session = session_;
         const auto answer = co_await session->call(post("/volumes/create", encode_volume(name, labels)),

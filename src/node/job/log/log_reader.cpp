@@ -13,11 +13,10 @@ constexpr std::size_t chunk = wire::max_payload + wire::frame_header_size; // ho
 constexpr int most_tries = 100; // of a segment that is deleted between its listing and its opening
 
 // What was deleted, told as the frame that ends where the log goes on: its reader resumes there.
-std::string gap_frame(std::uint64_t gone, std::uint64_t goes_on_at) {
+std::string gap_frame(std::uint64_t gone, std::uint64_t goes_on_at, const std::string& cause) {
     wire::Frame frame{.kind = wire::Frame::Kind::output, .stream = 2};
-    frame.payload =
-        "dockdist: " + std::to_string(gone) +
-        " bytes of this node's output are gone: the oldest is deleted at the limit (--log-limit)\n";
+    frame.payload = "dockdist: " + std::to_string(gone) + " bytes of this node's output are gone: " +
+                    (cause.empty() ? "the oldest is deleted at the limit (--log-limit)" : cause) + "\n";
     frame.position = goes_on_at - wire::frame_header_size - frame.payload.size();
     return wire::encode(frame);
 }
@@ -57,7 +56,7 @@ bool LogReader::open_segment(std::string& note) {
             return false;
         }
         if (wanted == nullptr) {
-            note = gap_frame(found.first - position_, found.first);
+            note = gap_frame(found.first - position_, found.first, cause_of_gap(folder_));
             position_ = found.first;
         }
         segment_ = std::move(*file);

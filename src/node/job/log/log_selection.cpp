@@ -80,6 +80,9 @@ Beginning find_beginning(const std::string& folder, const wire::JobQuery& query,
     if (!query.tail && !query.since_ms) {
         return {.position = query.position};
     }
+    if (log_extent(folder).begin == end) {
+        return {}; // all of it is gone, and that is told
+    }
     const auto moment = query.since_ms ? now_ms - *query.since_ms : 0;
     LastLines last(static_cast<std::size_t>(query.tail.value_or(0)));
     Beginning beginning{.position = end};

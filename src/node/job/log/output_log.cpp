@@ -1,6 +1,7 @@
 #include "node/job/log/output_log.hpp"
 
 #include "shared/core/telling_lines.hpp"
+#include "shared/core/text.hpp"
 #include "shared/wire/frame.hpp"
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <cerrno>
 #include <charconv>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -42,6 +44,59 @@ std::vector<LogSegment> log_segments(const std::string& folder) {
         }
     }
     return segments;
+}
+
+namespace {
+
+std::string cause_file(const std::string& folder) {
+    return folder + "/pruned";
+}
+
+bool write_cause(const std::string& folder, const std::string& cause) {
+    return replace_file(cause_file(folder), cause, 0600, {::geteuid(), ::getegid()}).has_value();
+}
+
+} // namespace
+
+std::string cause_of_gap(const std::string& folder) {
+    constexpr std::size_t longest_cause = 400;
+    const auto cause = read_file(cause_file(folder), longest_cause);
+    return cause ? printable(*cause) : std::string();
+}
+
+// What stays is an empty segment, where the log ended.
+void drop_output(const std::string& folder, const std::string& cause) {
+    const auto segments = log_segments(folder);
+    struct stat last{};
+    if (segments.empty() || ::stat(segments.back().path.c_str(), &last) != 0 ||
+        (segments.size() == 1 && last.st_size == 0)) {
+        return;
+    }
+    const bool told = write_cause(folder, cause);
+    if (last.st_size > 0) {
+        const auto end = segments.back().first + static_cast<std::uint64_t>(last.st_size);
+        const Fd rest(
+            ::open(segment_path(folder, end).c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+        (void)rest;
+    }
+    for (const auto& segment : segments) {
+        if (segment.path != segments.back().path || last.st_size > 0) {
+            (void)::unlink(segment.path.c_str());
+        }
+    }
+    if (!told) { // for want of room, which is there now
+        (void)write_cause(folder, cause);
+    }
+}
+
+void OutputLog::shrink(std::int64_t limit, const std::string& cause) {
+    if (static_cast<std::uint64_t>(limit) >= limit_) {
+        return;
+    }
+    limit_ = static_cast<std::uint64_t>(limit);
+    (void)make_room(limit_ / segments_in_limit + 1); // a new segment: whole ones can go
+    (void)write_cause(folder_, cause);
+    append(2, -1, "dockdist: " + cause + "\n");
 }
 
 Result<OutputLog> OutputLog::create(const std::string& folder, std::int64_t limit) {

@@ -23,6 +23,11 @@ struct LogSegment {
 std::string segment_path(const std::string& folder, std::uint64_t first);
 std::vector<LogSegment> log_segments(const std::string& folder); // in order
 
+// Of a job that has ended: deletes its log, so that whoever reads it is told why.
+void drop_output(const std::string& folder, const std::string& cause);
+// Why output of it is gone. Empty: by the job's own limit.
+std::string cause_of_gap(const std::string& folder);
+
 class OutputLog {
 public:
     // In the job's folder. Keeps at most `limit` bytes, and a frame at least.
@@ -34,6 +39,8 @@ public:
     // Of these what tells why it failed, where they are more than 4 KiB (shared/core/telling_lines.hpp).
     std::string telling_tail(std::int32_t rank) const;
     std::uint64_t size() const { return size_; } // with what was deleted
+    // Keeps no more than so much from now on, and says so in the log, unless it kept less already.
+    void shrink(std::int64_t limit, const std::string& cause);
 
 private:
     struct Segment {

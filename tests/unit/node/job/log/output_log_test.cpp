@@ -1,4 +1,5 @@
 #include "node/job/log/log_reader.hpp"
+#include "node/job/log/log_selection.hpp"
 #include "node/job/log/output_log.hpp"
 #include "node/system/os.hpp"
 #include "shared/wire/frame.hpp"
@@ -52,6 +53,67 @@ TEST_CASE("a tail is one rank's last whole lines, both streams in order") {
     CHECK(log->tail(0) == "one\ntwo\n");
     CHECK(log->tail(0, 6) == "two\n");
     CHECK(log->tail(7).empty());
+}
+
+TEST_CASE("of a log that was dropped its reader is told what went and why, and goes on at its end") {
+    const Scratch scratch;
+    std::uint64_t end = 0;
+    {
+        auto log = OutputLog::create(scratch.path, wire::default_log_limit);
+        log->append(1, 0, "short\n");
+        end = log->size();
+    }
+    drop_output(scratch.path, "it is old");
+    drop_output(scratch.path, "again"); // changes nothing
+    CHECK(log_segments(scratch.path).size() == 1);
+    LogReader reader(scratch.path, 0);
+    std::string out;
+    REQUIRE(reader.read(out).has_value());
+    wire::FrameDecoder decoder;
+    decoder.feed(out);
+    const auto told = decoder.next();
+    REQUIRE((told && *told));
+    CHECK((*told)->payload ==
+          "dockdist: " + std::to_string(end) + " bytes of this node's output are gone: it is old\n");
+    CHECK(reader.position() == end);
+    // As the client reckons it, who goes on there.
+    CHECK((*told)->position + wire::frame_header_size + (*told)->payload.size() == end);
+    REQUIRE(reader.read(out).has_value());
+    CHECK(out.empty());
+}
+
+TEST_CASE("a log that was dropped tells so to whoever asks for its last lines") {
+    const Scratch scratch;
+    OutputLog::create(scratch.path, wire::default_log_limit)->append(1, 0, "short\n");
+    drop_output(scratch.path, "it is old");
+    LogSelection selection(scratch.path, {.tail = 3}, unix_ms());
+    std::string out;
+    REQUIRE(selection.read(out).has_value());
+    CHECK(out.find("it is old") != std::string::npos);
+    CHECK(selection.complete());
+}
+
+TEST_CASE("a log that shrinks keeps its newest output, says so in it, and does so once") {
+    const Scratch scratch;
+    auto log = OutputLog::create(scratch.path, wire::default_log_limit);
+    const std::string some(1000, 'x');
+    for (int i = 0; i < 100; ++i) {
+        log->append(1, 0, some);
+    }
+    log->shrink(20000, "the disk is full");
+    log->shrink(30000, "not told, as it keeps less already");
+    for (int i = 0; i < 100; ++i) {
+        log->append(1, 0, some);
+    }
+    const auto extent = log_extent(scratch.path);
+    CHECK(extent.end == log->size());
+    CHECK(extent.end - extent.begin <= 20000);
+    LogReader reader(scratch.path, 0);
+    std::string out;
+    REQUIRE(reader.read(out).has_value());
+    CHECK(reader.told_a_gap());
+    CHECK(out.find("the disk is full") != std::string::npos);
+    CHECK(out.find("not told") == std::string::npos);
 }
 
 TEST_CASE("who follows a log waits for no pipe that stands in its place") {
