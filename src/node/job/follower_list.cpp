@@ -119,7 +119,9 @@ bool FollowerList::obey(Follower& follower, const std::string& line) {
     if (!command) {
         return true;
     }
-    follower.last_heard_ms = last_word_ms_ = loop_.now_ms();
+    // Who asks what ranks are doing holds nothing: the job's own client may be gone.
+    follower.last_heard_ms = command->type == wire::JobCommand::Type::stacks ? 0 : loop_.now_ms();
+    last_word_ms_ = std::max(last_word_ms_, follower.last_heard_ms);
     if (command->type == wire::JobCommand::Type::ping) {
         return !follower.link || answer_ping(follower, line);
     }

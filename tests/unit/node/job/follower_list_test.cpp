@@ -130,6 +130,24 @@ TEST_CASE("an answer is for whoever has ordered") {
     CHECK(other.heard().empty());
 }
 
+TEST_CASE("who asks what ranks are doing is answered when that is known, and keeps no job alive") {
+    Supervised job;
+    std::function<void(const std::string&)> later;
+    job.followers.on_order = [&](const wire::JobCommand&, bool) { later = job.followers.later_answer(); };
+    auto asks = job.join();
+    auto other = job.join();
+    job.time.pass(lease_ms / 2);
+    job.tell(asks, Type::stacks);
+    later("one");
+    CHECK(asks.heard() == std::vector<std::string>{"one"});
+    CHECK(other.heard().empty());
+    asks.close();
+    job.time.pass(lease_ms / 2 + 1000);
+    CHECK(job.ended_at_ms.has_value());
+    later("two");
+    CHECK(other.heard().empty());
+}
+
 TEST_CASE("a part that nobody has to hold outlives every lease") {
     Supervised job;
     job.followers.need_no_client();
