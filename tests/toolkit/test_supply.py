@@ -9,6 +9,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import zipfile
 
 import pytest
 
@@ -48,9 +49,9 @@ def make(tmp_path):
     """Runs make-toolkit on a lock of one package; its archive is a folder."""
     (tmp_path / "cache").mkdir()
 
-    def run(digest, path="debian/20260101T000000Z/pool/main/p/part/part_1-1_amd64.deb"):
+    def run(digest, path="debian/20260101T000000Z/pool/main/p/part/part_1-1_amd64.deb", version="1-1"):
         lock = tmp_path / "lock"
-        lock.write_text(f"part 1-1 amd64 {digest} {path}\n")
+        lock.write_text(f"part {version} amd64 {digest} {path}\n")
         return subprocess.run(
             [ROOT / "scripts/make-toolkit", "--init", BUILD / "dockdist", "--output", tmp_path / "out.tar", "--lock", lock,
              "--cache", tmp_path / "cache"],
@@ -92,6 +93,27 @@ def test_a_package_that_is_nowhere_is_named(make):
     done = make("0" * 64)
     assert done.returncode == 1
     assert "cannot get part 1-1" in done.stderr and "--update-lock" in done.stderr
+
+
+def test_a_wheel_that_is_not_the_locked_one_is_refused_and_one_that_is_nowhere_named(make, monkeypatch):
+    wheels = make.root / "wheels"
+    wheels.mkdir()
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(wheels))
+    done = make("0" * 64, "pypi/part-1-py3-none-any.whl", "1")
+    assert done.returncode == 1
+    assert "cannot get part 1:" in done.stderr and "--update-lock" in done.stderr
+    file = wheels / "part-1-py3-none-any.whl"
+    with zipfile.ZipFile(file, "w") as wheel:
+        wheel.writestr("part-1.dist-info/METADATA", "Metadata-Version: 2.1\nName: part\nVersion: 1\n")
+        wheel.writestr("part-1.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr("part-1.dist-info/RECORD", "")
+    done = make("0" * 64, "pypi/part-1-py3-none-any.whl", "1")
+    assert done.returncode == 1
+    assert "part 1 is not what" in done.stderr and "SHA-256 differs" in done.stderr
+    assert list((make.root / "cache").iterdir()) == []
+    done = make(hashlib.sha256(file.read_bytes()).hexdigest(), "pypi/part-1-py3-none-any.whl", "1")
+    assert "SHA-256" not in done.stderr  # it goes on, to fail for want of OpenSSH
 
 
 def test_every_library_of_the_toolkit_is_from_the_lock():
