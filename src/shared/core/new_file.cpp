@@ -96,7 +96,8 @@ Syncing& syncing() {
 
 bool sync_folder(int folder) {
     const Fd opened(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    return opened.open() && (syncing()(opened.get()) == 0 || errno == EINVAL || errno == ENOTSUP);
+    const bool failed = opened.open() && syncing()(opened.get()) != 0;
+    return !failed || (errno != EIO && errno != ENOSPC && errno != EDQUOT);
 }
 
 bool replace_link(int folder, const std::string& name, const std::string& target, std::string_view prefix) {

@@ -57,7 +57,8 @@ bool replace_whole_file(const std::string& path, std::string_view text, const Ne
 // How a file or folder is brought to its disk: ::fsync, or what a test puts in its place.
 using Syncing = std::function<int(int)>;
 Syncing& syncing();
-// A folder and what has its name there. File systems that cannot sync folders need not.
+// A folder and what has its name there. File systems that cannot sync folders need not: false where the disk
+// is full or broken.
 bool sync_folder(int folder);
 
 // The same for a symbolic link.

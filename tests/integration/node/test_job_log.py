@@ -290,7 +290,7 @@ class TestWhatIsKeptOfEndedJobs(OnANode):
 
     def test_a_record_that_a_power_cut_has_left_empty_or_half_is_named_and_disturbs_no_other(self):
         self.sh("exit 3", job="whole")
-        whole = "%s/var/lib/dockdist/jobs/whole/summary.json" % self.node.root
+        (whole,) = glob.glob(self.node.root + "/var/lib/dockdist/**/whole/summary.json", recursive=True)
         with open(whole) as file:
             text = file.read()
         for job, left in (("empty", ""), ("half", text[:len(text) // 2])):
