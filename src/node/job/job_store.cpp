@@ -109,32 +109,38 @@ void sync_begun_summary(const std::string& job) {
 
 namespace {
 
-Status write_summary(const wire::JobSummary& summary) {
-    return replace_file(job_folder(summary.job) + "/summary.json", wire::dump(nlohmann::json(summary)), 0600,
-                        {::geteuid(), ::getegid()}, summary.running ? OnDisk::some_day : OnDisk::at_once);
+// errno; 0: it stands there.
+int write_summary(const wire::JobSummary& summary) {
+    const bool written = replace_whole_file(
+        job_folder(summary.job) + "/summary.json", wire::dump(nlohmann::json(summary)),
+        {.mode = 0600, .owner = ::geteuid(), .group = ::getegid(), .on_disk = !summary.running});
+    return written ? 0 : errno;
+}
+
+bool is_full(int error) {
+    return error == ENOSPC || error == EDQUOT;
 }
 
 } // namespace
 
 // How a job has ended is kept on a full disk, too: by the room held for that, or else by that of its output.
 Status save_summary(const wire::JobSummary& summary) {
-    auto saved = write_summary(summary);
-    if (summary.running) {
-        return saved;
+    int error = write_summary(summary);
+    if (!summary.running) {
+        (void)::unlink(reserve_of(summary.job).c_str());
+        error = is_full(error) ? write_summary(summary) : error;
     }
-    (void)::unlink(reserve_of(summary.job).c_str());
-    if (!saved) {
-        saved = write_summary(summary);
-    }
-    for (const auto& segment : log_segments(job_folder(summary.job))) {
-        if (saved) {
-            break;
+    if (!summary.running && is_full(error)) {
+        for (const auto& segment : log_segments(job_folder(summary.job))) {
+            (void)::truncate(segment.path.c_str(), 0); // the supervisor has it open
+            (void)::unlink(segment.path.c_str());
+            error = write_summary(summary);
+            if (!is_full(error)) {
+                break;
+            }
         }
-        (void)::truncate(segment.path.c_str(), 0); // the supervisor has it open
-        (void)::unlink(segment.path.c_str());
-        saved = write_summary(summary);
     }
-    return saved;
+    return error == 0 ? Status(ok) : system_error("cannot write the record of job " + summary.job, error);
 }
 
 Status save_history(const std::string& job, const wire::JobHistory& history) {
