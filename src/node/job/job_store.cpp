@@ -222,6 +222,7 @@ std::vector<std::string> recent_job_ids(const std::string& named) {
     for (std::size_t i = 0; i < count; ++i) {
         chosen.push_back(std::move(others[i].job));
     }
+    std::ranges::sort(chosen);
     return chosen;
 }
 

@@ -46,7 +46,7 @@ Result<wire::JobHistory> load_history(const std::string& job);
 Result<wire::JobSummary> load_summary(const std::string& job);
 std::vector<std::string> job_ids();
 // Those that run, and of the others the latest so many; beside them those of the name `named` (not empty),
-// NAME and NAME.runN.
+// NAME and NAME.runN. Sorted.
 inline constexpr std::size_t recent_jobs = 50;
 std::vector<std::string> recent_job_ids(const std::string& named = "");
 // Whether its supervisor lives.

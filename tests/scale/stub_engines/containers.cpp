@@ -64,6 +64,7 @@ json details_of_container(const Container& container) {
     config["Labels"] = container.labels();
     config.emplace("Cmd", nullptr);
     config.emplace("WorkingDir", "");
+    config.emplace("Volumes", nullptr);
     auto host = wanted.value("HostConfig", json::object());
     host.emplace("DeviceRequests", nullptr);
     auto mounts = json::array();

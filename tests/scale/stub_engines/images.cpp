@@ -19,6 +19,8 @@ json details_of_image(const Host& host, const Image& image) {
             (name.find('@') == std::string::npos ? tags : digests).push_back(name);
         }
     }
+    auto config = image.config.is_object() ? image.config : json::object();
+    config.emplace("Volumes", nullptr);
     return {{"Id", image.id},
             {"RepoTags", tags},
             {"RepoDigests", digests},
@@ -26,7 +28,7 @@ json details_of_image(const Host& host, const Image& image) {
             {"Architecture", "amd64"},
             {"Os", "linux"},
             {"Size", image.size},
-            {"Config", image.config},
+            {"Config", std::move(config)},
             {"RootFS", {{"Type", "layers"}, {"Layers", image.layers}}}};
 }
 

@@ -88,7 +88,7 @@ TEST_CASE("down --stop-jobs ends jobs in good order on each node of theirs, then
     CHECK(place("job stop") < place("remove_container"));
 }
 
-TEST_CASE("down of a cluster without running jobs costs two execs a node, and none where nothing runs") {
+TEST_CASE("down of a cluster without running jobs costs three execs a node, and none where nothing runs") {
     FakeCluster cluster(2);
     cluster.up();
     cluster.fakes[1]->end_container("dockdist-vision-node-1", 1);
@@ -99,6 +99,7 @@ TEST_CASE("down of a cluster without running jobs costs two execs a node, and no
     CHECK(execs_of(cluster, "") ==
           std::vector<std::string>{
               "create_exec dockdist-vision-node-0: /opt/dockdist/bin/dockdist-init job list",
+              "create_exec dockdist-vision-node-0: /opt/dockdist/bin/dockdist-init job kept",
               "create_exec dockdist-vision-node-0: /opt/dockdist/bin/dockdist-init members"});
 }
 

@@ -86,7 +86,7 @@ TEST_CASE("a log that was dropped tells so to whoever asks for its last lines") 
     const Scratch scratch;
     OutputLog::create(scratch.path, wire::default_log_limit)->append(1, 0, "short\n");
     drop_output(scratch.path, "it is old");
-    LogSelection selection(scratch.path, {.tail = 3}, unix_ms());
+    LogSelection selection(scratch.path, {.to_the_end = false, .tail = 3}, unix_ms());
     std::string out;
     REQUIRE(selection.read(out).has_value());
     CHECK(out.find("it is old") != std::string::npos);
