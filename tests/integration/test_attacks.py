@@ -171,9 +171,10 @@ def test_no_account_reaches_what_root_of_another_cluster_leaves_on_its_host(lab)
         write(account, addresses, more="  user: '1000:1000'\n").up()
         for node in (f"node-{i}" for i in range(len(addresses))):
             volumes = volumes_in(account, node)
-            assert sorted(name.partition("-toolkit-")[0] for name in volumes) == ["dockdist", "dockdist-gpus"], volumes
+            own = f"dockdist-store-t-account_{node}"
+            assert sorted(name.partition("-toolkit-")[0] for name in volumes) == ["dockdist", "dockdist-gpus", own], volumes
             written = [name for name, (_, options) in volumes.items() if "ro" not in options]
-            assert written == ["dockdist-gpus"]
+            assert sorted(written) == ["dockdist-gpus", own]
             place = volumes_in(planter, node)["dockdist-gpus"][0]
             sh(planter, node, f"cp /bin/busybox {place}/planted && chmod 4755 {place}/planted && chmod 755 {place}")
             there, options = volumes["dockdist-gpus"]

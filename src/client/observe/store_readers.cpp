@@ -90,6 +90,9 @@ Task<StoreReaders::Opened> StoreReaders::open(const ClusterSpec& spec, const Eng
             continue;
         }
         auto config = store_reader_config(parts->image, parts->toolkit, store.volume);
+        if (host.engine.podman && host.engine.rootless) {
+            config.network_mode = "host"; // with one of its own it may want cgroups that it may not mount
+        }
         fit(config, host.engine);
         config.labels = labels::common(spec.name.str(), "look", setting.attempt, setting.origin);
         // No node's container has such a name: the '_'. Noted before it is there: a call that is cut off may

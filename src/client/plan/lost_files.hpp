@@ -1,4 +1,5 @@
-// What goes with a container that `up` replaces or removes: files that lie on no mount. Pure.
+// What goes with a container that `up` replaces or removes: files that lie on no mount, and what a node of a
+// dockdist before 0.2 has kept of its jobs, which it kept there. Pure.
 #pragma once
 
 #include "client/container/types.hpp"
@@ -15,9 +16,10 @@ struct LostFiles {
     std::size_t files = 0;
     Bytes bytes{};                   // at most: the engine counts what it has written of all files together
     std::vector<std::string> some{}; // the first few of them
+    std::size_t jobs = 0;            // whose output and records go
     std::string unknown{};           // why the engine does not tell; the rest is empty then
 
-    bool any() const { return files > 0 || !unknown.empty(); }
+    bool any() const { return files > 0 || jobs > 0 || !unknown.empty(); }
 };
 
 // The size of a file that comes again by itself, `sync` sends it; nothing: it does not.

@@ -63,6 +63,23 @@ TEST_CASE("files that nobody brings again are counted, without their folders") {
     CHECK(to_text(lost({"/x\n"}, 512)) == "1 file on no mount is lost with it, up to 512 B: /x\\x0a");
 }
 
+TEST_CASE("what an older node has kept of its jobs in its container is named") {
+    const std::string kept = "/var/lib/dockdist/jobs";
+    auto old = lost({kept, kept + "/night", kept + "/night/summary.json", kept + "/night/log.0",
+                     kept + "/day", kept + "/day/summary.json"});
+    CHECK(old.jobs == 2);
+    CHECK(old.files == 0);
+    CHECK(old.any());
+    CHECK(to_text(old) ==
+          "the output and records of 2 jobs, which its older dockdist has kept in the container, go with it: "
+          "`dockdist logs JOB --log-dir FOLDER` keeps a copy");
+    CHECK(lost({kept}).jobs == 0);
+    CHECK_FALSE(lost({kept, "/var/lib/dockdist/store/jobs/new/summary.json"}).any());
+    old = lost({kept + "/night/summary.json", "/workspace/model.pt"});
+    CHECK(to_text(old).starts_with("1 file on no mount is lost with it, up to 1.0 MiB: /workspace/model.pt; "
+                                   "the output and records of 1 job"));
+}
+
 TEST_CASE("an engine that counts less than what is here, or does not tell") {
     CHECK(lost({"/workspace/train.py", "/a"}, 10).bytes == Bytes{0});
     CHECK(to_text(LostFiles{.unknown = "no diff"}) ==

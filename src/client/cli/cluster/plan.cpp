@@ -15,8 +15,11 @@ namespace dockdist {
 namespace {
 
 nlohmann::json lost_json(const LostFiles& lost) {
-    return {
-        {"files", lost.files}, {"bytes", lost.bytes.count}, {"some", lost.some}, {"unknown", lost.unknown}};
+    return {{"files", lost.files},
+            {"bytes", lost.bytes.count},
+            {"some", lost.some},
+            {"jobs", lost.jobs},
+            {"unknown", lost.unknown}};
 }
 
 nlohmann::json to_json(const Plan& plan, const ClusterSpec& spec) {
