@@ -75,6 +75,7 @@ def test_a_line_that_goes_takes_nobody_else_s_node(lab):
         told = c.up()
         assert_in(f"warning: {first} ({lab.addresses[0]}): its host is no longer in the file", told.stderr)
         assert {node: c.container(node)[1] for node in ids} == ids
+        lines += read_until(job, "line 25 ", times=2)
         for node in (second, third):
             c.run("exec", node, "--", "touch", "/tmp/go")
         out, err = job.communicate(timeout=60)
