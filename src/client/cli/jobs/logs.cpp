@@ -7,6 +7,7 @@
 #include "client/job/follow_job.hpp"
 
 #include <CLI/CLI.hpp>
+#include <boost/system/system_error.hpp>
 
 #include <optional>
 
@@ -22,7 +23,9 @@ struct LogsOptions {
     JobViewOptions view{};
 };
 
-Task<int> show_logs(Context& context, LogsOptions options, FoundJob& found, StoreReaders& readers) {
+// `left`: by Ctrl-C, which is how one leaves it.
+Task<int> show_logs(Context& context, LogsOptions options, FoundJob& found, StoreReaders& readers,
+                    bool& left) {
     wire::JobQuery query;
     query.to_the_end = options.follow;
     query.rank = options.rank;
@@ -41,7 +44,8 @@ Task<int> show_logs(Context& context, LogsOptions options, FoundJob& found, Stor
         context, follow_job(found.cluster.engines, found.job, std::move(query), **view));
     (*view)->finish();
     if (!outcome) {
-        co_return 0; // Ctrl-C is how one leaves it
+        left = true;
+        co_return 0;
     }
     auto errors = std::move(found.errors);
     forget_lost(errors, left_out_of(outcome->nodes), found);
@@ -52,8 +56,17 @@ Task<int> show_logs(Context& context, LogsOptions options, FoundJob& found, Stor
 Task<int> run_logs(Context& context, LogsOptions options) {
     FoundJob found;
     StoreReaders readers;
-    co_return co_await with_cleanup(show_logs(context, std::move(options), found, readers),
-                                    [&]() -> Task<void> { co_await readers.close(found.cluster.engines); });
+    bool left = false;
+    try {
+        co_return co_await with_cleanup(
+            show_logs(context, std::move(options), found, readers, left),
+            [&]() -> Task<void> { co_await readers.close(found.cluster.engines); });
+    } catch (const boost::system::system_error&) {
+        if (!left) {
+            throw;
+        }
+    }
+    co_return 0;
 }
 
 } // namespace
