@@ -157,7 +157,7 @@ TEST_CASE("volumes are listed by their labels") {
     OverStub stub(always(http_answer(
         200, R"({"Volumes":[{"Name":"v","Labels":{"a":"b","c":"d"}},{"Name":"w","Labels":{"a":"b"}}]})")));
     const auto volumes = stub.run(stub.engine->list_volumes({"a=b", "c"}));
-    REQUIRE(volumes);
+    REQUIRE(volumes.has_value());
     REQUIRE(volumes->size() == 2);
     CHECK(volumes->front().name == "v");
     CHECK(volumes->front().labels == Labels{{"a", "b"}, {"c", "d"}});
@@ -166,7 +166,7 @@ TEST_CASE("volumes are listed by their labels") {
 
 TEST_CASE("no volumes are a null, and what is no list of them is told") {
     std::string body = R"({"Volumes":null,"Warnings":null})";
-    OverStub stub([&](const StubRequest&) { return http_answer(200, body); });
+    OverStub stub(StubServer::engine([&](const StubRequest&) { return http_answer(200, body); }));
     CHECK(stub.run(stub.engine->list_volumes({})).value().empty());
     for (const auto* wrong :
          {R"({"Volumes":{}})", R"({"Volumes":[1]})", R"({"Volumes":[{"Name":1}]})", "[]"}) {
