@@ -34,6 +34,16 @@ std::vector<KeptJob> jobs_in_store() {
     return jobs;
 }
 
+std::string too_old_text(const wire::HistoryLimits& limits) {
+    return "the job ended more than " + in_days(limits.logs_for_ms) + " ago (`history.logs_for`)";
+}
+
+std::string too_much_text(const wire::HistoryLimits& limits) {
+    return "all output on this node was more than " +
+           format_size({static_cast<std::uint64_t>(limits.keep_bytes)}) +
+           " (`history.keep`), and this was the oldest";
+}
+
 } // namespace
 
 Pruning what_goes(std::vector<KeptJob> jobs, const wire::HistoryLimits& limits, std::int64_t now_ms) {
@@ -50,25 +60,17 @@ Pruning what_goes(std::vector<KeptJob> jobs, const wire::HistoryLimits& limits, 
         if (job.running) {
             continue;
         }
-        const auto nothing_stays = age(job) > limits.for_ms || ended > most_ended_jobs;
-        const auto too_old = age(job) > limits.logs_for_ms;
+        const bool nothing_stays = age(job) > limits.for_ms || ended > most_ended_jobs;
+        const bool too_old = age(job) > limits.logs_for_ms;
+        const bool too_much = output > static_cast<std::uint64_t>(limits.keep_bytes);
         if (nothing_stays) {
             pruning.records.push_back(job.job);
             --ended;
-        } else if (job.output == 0) {
-            continue;
-        } else if (too_old) {
-            pruning.outputs.push_back({job.job, "the job ended more than " + in_days(limits.logs_for_ms) +
-                                                    " ago (`history.logs_for`)"});
-        } else if (output > static_cast<std::uint64_t>(limits.keep_bytes)) {
-            pruning.outputs.push_back(
-                {job.job, "all output on this node was more than " +
-                              format_size({static_cast<std::uint64_t>(limits.keep_bytes)}) +
-                              " (`history.keep`), and this was the oldest"});
-        } else {
-            continue;
+        } else if (job.output > 0 && (too_old || too_much)) {
+            pruning.outputs.push_back({job.job, too_old ? too_old_text(limits) : too_much_text(limits)});
         }
-        output -= job.output;
+        const bool goes = nothing_stays || too_old || too_much;
+        output -= goes ? job.output : 0;
     }
     return pruning;
 }
