@@ -80,9 +80,10 @@ std::string ranks_text(const StackGroup& group) {
 }
 
 std::string silence_of(const StackGroup& group) {
-    const auto silent = std::ranges::min(group, {}, [](const PlacedStack* each) {
-                            return each->stack.silent_ms;
-                        })->stack.silent_ms;
+    auto silent = group.front()->stack.silent_ms;
+    for (const auto* each : group) {
+        silent = std::min(silent, each->stack.silent_ms);
+    }
     return (group.size() == 1 ? "silent for " : "silent for at least ") +
            format_duration(std::chrono::milliseconds(silent));
 }

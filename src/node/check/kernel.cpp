@@ -77,7 +77,7 @@ std::vector<wire::XidError> parse_xids(std::string_view kernel_log) {
          at = kernel_log.find(title, at + 1)) {
         const auto rest = kernel_log.substr(at + title.size(), 64);
         const auto end = rest.find("): ");
-        if (end == std::string_view::npos) {
+        if (end == std::string_view::npos || end == 0) { // it names no GPU
             continue;
         }
         wire::XidError xid{.gpu = printable(rest.substr(0, end))};

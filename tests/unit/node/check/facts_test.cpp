@@ -21,6 +21,7 @@ TEST_CASE("Xid errors are found among other lines of the kernel's log, each GPU'
         std::vector<dockdist::wire::XidError>{{"0000:3b:00", 79}, {"0000:af:00", 48}});
     CHECK(parse_xids("NVRM: Xid (PCI:0000:3b:00): many").empty());
     CHECK(parse_xids("NVRM: Xid (PCI:").empty());
+    CHECK(parse_xids("NVRM: Xid (PCI:): 79, pid=1").empty());
     CHECK(parse_xids("").empty());
 }
 
