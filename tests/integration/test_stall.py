@@ -41,7 +41,7 @@ def test_a_job_that_hangs_is_told_with_its_stacks_and_ended(lab):
             assert re.search(r"Epoch 3:  45%\n\[node-\d:\d\] dockdist: wrote nothing for \d", told), told
             assert_in("(python3 -c ", told)
             assert_in({0: " runs, ", 3: " is stopped (SIGSTOP)"}.get(rank, " sleeps in "), told)
-            assert_in("dockdist: py-spy:\n", told)
+            assert re.search("dockdist: py-spy(, which saw it move)?:\n", told), told  # a loop may
             assert_in(f"{function} (<string>:", told)
         assert re.search(r"error: node-[01]: job-[0-9a-f]{8}: no rank wrote anything for 3 s\n", done.stderr)
         assert "stopped on request" not in done.stderr  # no word of what follows from that
