@@ -5,6 +5,7 @@ import re
 
 from harness import assert_in, cluster, eventually, job_left
 from harness.launching import nodes
+from harness.patience import DURATION, lease
 from harness.terminal import Terminal
 
 # Rank 1 is lost in its data, another waits for it; one computes, and somebody has stopped one.
@@ -72,10 +73,10 @@ dist.barrier()
 def test_who_keeps_the_others_waiting_is_told_with_the_line_of_code(lab):
     with nodes(lab, "t-verdict") as c:
         (c.folder_in_nodes / "train.py").write_text(BEHIND)
-        done = c.run("run", "--launcher", "torchrun", "--stall", "5s", "--on-stall", "stop", "--", "train.py", code=124)
+        done = c.run("run", "--per-rank", "--stall", lease(5), "--on-stall", "stop", "--", "python3", "train.py", code=124)
         verdict = r"rank 1 on node-0: it is in code of its own, in read_next_batch \(train\.py:12\); 3 others wait for it in <module> \(train\.py:15\)"
         assert re.search(rf"^warning: {verdict}\n", done.stderr, re.M), done.stderr
-        assert re.search(rf"error: node-0: job-\w+: no rank wrote anything for 5 s: {verdict}\n", done.stderr), done.stderr
+        assert re.search(rf"error: node-0: job-\w+: no rank wrote anything for {DURATION}: {verdict}\n", done.stderr), done.stderr
 
 
 def test_where_each_rank_of_a_living_job_stands_is_asked_from_outside(lab):
