@@ -3,9 +3,9 @@
 #include "client/async/run_all.hpp"
 #include "client/async/with_timeout.hpp"
 #include "client/container/exec_command.hpp"
+#include "client/observe/node_command.hpp"
 #include "shared/core/text.hpp"
 #include "shared/wire/frame.hpp"
-#include "shared/wire/layout.hpp"
 
 namespace dockdist {
 namespace {
@@ -65,10 +65,8 @@ private:
 };
 
 Task<Result<wire::JobResult>> stop_part(ContainerEngine& engine, ContainerId id, wire::JobQuery query) {
-    ExecConfig config;
-    config.command = {layout::init, "job", "stop", wire::job_query(query)};
-    config.user = "0:0";
-    const auto answer = co_await run_command(engine, id, std::move(config));
+    const auto answer =
+        co_await run_command(engine, id, node_command({"job", "stop", wire::job_query(query)}));
     if (!answer) {
         co_return answer.error();
     }

@@ -3,8 +3,8 @@
 #include "client/async/run_all.hpp"
 #include "client/async/with_timeout.hpp"
 #include "client/container/exec_command.hpp"
+#include "client/observe/node_command.hpp"
 #include "shared/core/text.hpp"
-#include "shared/wire/layout.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -24,10 +24,8 @@ constexpr std::size_t fewest_points = 30, most_points = 300;
 
 Task<Result<std::optional<wire::JobHistory>>> ask_history(ContainerEngine& engine, ContainerId id, JobId job,
                                                           std::size_t points) {
-    ExecConfig config;
-    config.command = {layout::init, "job", "history", job.str(), std::to_string(points)};
-    config.user = "0:0";
-    const auto answer = co_await run_command(engine, id, std::move(config), longest_history);
+    const auto answer = co_await run_command(
+        engine, id, node_command({"job", "history", job.str(), std::to_string(points)}), longest_history);
     if (!answer) {
         co_return answer.error();
     }

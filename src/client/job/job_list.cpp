@@ -4,6 +4,7 @@
 #include "client/async/with_timeout.hpp"
 #include "client/container/exec_command.hpp"
 #include "client/job/node_job.hpp"
+#include "client/observe/node_command.hpp"
 #include "client/observe/while_asked.hpp"
 #include "shared/core/exit_codes.hpp"
 #include "shared/core/number.hpp"
@@ -46,8 +47,8 @@ Task<bool> has_ended(ContainerEngine& engine, ContainerId id) {
                     : there.error().kind == ErrorKind::not_found;
 }
 
-std::vector<std::string> list_command(const JobsWanted& wanted) {
-    std::vector<std::string> command{layout::init, "job", "list"};
+std::vector<std::string> list_words(const JobsWanted& wanted) {
+    std::vector<std::string> command{"job", "list"};
     if (wanted.all) {
         command.emplace_back("all");
     } else if (!wanted.name.empty()) {
@@ -57,13 +58,10 @@ std::vector<std::string> list_command(const JobsWanted& wanted) {
 }
 
 Task<Result<std::vector<wire::JobSummary>>> ask(ContainerEngine& engine, ContainerId id, JobsWanted wanted) {
-    ExecConfig config;
-    config.command = list_command(wanted);
-    config.user = "0:0";
-    auto answer = co_await run_command(engine, id, config, longest_list);
-    if (answer && answer->exit_code == bad_line && config.command != list_command({})) {
-        config.command = list_command({});
-        answer = co_await run_command(engine, id, std::move(config), longest_list);
+    const auto words = list_words(wanted), plain = list_words({});
+    auto answer = co_await run_command(engine, id, node_command(words), longest_list);
+    if (answer && answer->exit_code == bad_line && words != plain) {
+        answer = co_await run_command(engine, id, node_command(plain), longest_list);
     }
     if ((!answer || answer->exit_code != 0) && co_await has_ended(engine, id)) {
         co_return gone_node(ErrorKind::not_found);
@@ -141,10 +139,7 @@ namespace {
 
 Task<Result<wire::KeptHistory>> ask_node_kept(ContainerEngine& engine, ContainerId id) {
     constexpr std::size_t longest_answer = 4U << 20U;
-    ExecConfig config;
-    config.command = {layout::init, "job", "kept"};
-    config.user = "0:0";
-    const auto answer = co_await run_command(engine, id, std::move(config), longest_answer);
+    const auto answer = co_await run_command(engine, id, node_command({"job", "kept"}), longest_answer);
     co_return answer ? wire::parse_kept_history(answer->out) : Result<wire::KeptHistory>(answer.error());
 }
 

@@ -3,8 +3,8 @@
 #include "client/async/run_all.hpp"
 #include "client/async/with_timeout.hpp"
 #include "client/container/exec_command.hpp"
+#include "client/observe/node_command.hpp"
 #include "shared/core/text.hpp"
-#include "shared/wire/layout.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -21,10 +21,8 @@ constexpr auto stacks_limit = 120s; // the node ends what takes long before
 constexpr std::size_t longest_stacks = 64U << 20U;
 
 Task<Result<std::vector<wire::RankStack>>> ask_stacks(ContainerEngine& engine, ContainerId id, JobId job) {
-    ExecConfig config;
-    config.command = {layout::init, "job", "stacks", job.str()};
-    config.user = "0:0";
-    const auto answer = co_await run_command(engine, id, std::move(config), longest_stacks);
+    const auto answer =
+        co_await run_command(engine, id, node_command({"job", "stacks", job.str()}), longest_stacks);
     if (!answer) {
         co_return answer.error();
     }

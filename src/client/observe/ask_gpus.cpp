@@ -4,9 +4,9 @@
 #include "client/async/with_timeout.hpp"
 #include "client/container/exec_command.hpp"
 #include "client/observe/follow_lines.hpp"
+#include "client/observe/node_command.hpp"
 #include "client/observe/while_asked.hpp"
 #include "shared/core/text.hpp"
-#include "shared/wire/layout.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -22,10 +22,7 @@ using namespace std::chrono_literals;
 constexpr auto report_limit = 30s; // nvidia-smi hangs where a GPU has fallen off its bus
 
 ExecConfig gpus_command(std::int64_t in_use_mib) {
-    ExecConfig config;
-    config.command = {layout::init, "gpus", "--in-use", std::to_string(in_use_mib)};
-    config.user = "0:0";
-    return config;
+    return node_command({"gpus", "--in-use", std::to_string(in_use_mib)});
 }
 
 Error does_not_say(const std::string& said) {

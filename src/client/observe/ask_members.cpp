@@ -3,8 +3,8 @@
 #include "client/async/run_all.hpp"
 #include "client/async/with_timeout.hpp"
 #include "client/container/exec_command.hpp"
+#include "client/observe/node_command.hpp"
 #include "shared/core/text.hpp"
-#include "shared/wire/layout.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -19,10 +19,7 @@ constexpr std::size_t longest_answer = 8U << 20U;
 constexpr std::chrono::seconds answer_limit{20};
 
 Task<Result<CommandResult>> ask(ContainerEngine& engine, ContainerId id) {
-    ExecConfig config;
-    config.command = {layout::init, "members"};
-    config.user = "0:0";
-    co_return co_await run_command(engine, std::move(id), std::move(config), longest_answer);
+    co_return co_await run_command(engine, std::move(id), node_command({"members"}), longest_answer);
 }
 
 } // namespace
