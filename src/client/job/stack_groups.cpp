@@ -3,6 +3,7 @@
 #include "client/job/gpu_text.hpp"
 #include "client/report/display_text.hpp"
 #include "shared/core/units.hpp"
+#include "shared/diagnosis/place.hpp"
 #include "shared/job_state/stack_text.hpp"
 
 #include <fmt/format.h>

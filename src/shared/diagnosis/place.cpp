@@ -97,6 +97,11 @@ CodePlace place_of(const wire::ThreadStack& thread) {
     return place;
 }
 
+std::string frame_text(const wire::StackFrame& frame) {
+    return frame.function + " (" + frame.file + (frame.line == 0 ? "" : ":" + std::to_string(frame.line)) +
+           ")";
+}
+
 std::string business_text(Business business) {
     switch (business) {
     case Business::collective:

@@ -32,6 +32,8 @@ struct CodePlace {
 };
 CodePlace place_of(const wire::ThreadStack& thread);
 
+// "wait_for_others (train.py:12)".
+std::string frame_text(const wire::StackFrame& frame);
 // "loads data", "writes or reads files"; what goes on with `rank 3 `.
 std::string business_text(Business business);
 

@@ -48,9 +48,9 @@ Judged judged(const LocatedStack& rank) {
     return one;
 }
 
+// By the file's name alone.
 std::string frame_words(const wire::StackFrame& frame) {
-    const auto file = frame.file.substr(frame.file.rfind('/') + 1);
-    return frame.function + " (" + file + (frame.line == 0 ? "" : ":" + std::to_string(frame.line)) + ")";
+    return frame_text({frame.function, frame.file.substr(frame.file.rfind('/') + 1), frame.line});
 }
 
 std::string rank_words(const Judged& one) {
@@ -91,14 +91,24 @@ std::pair<std::string, std::string> reason_of(const Judged& one) {
                 : ""};
 }
 
-std::string others_words(const std::vector<Judged>& waiting) {
-    std::map<std::string, std::size_t> places;
-    for (const auto& one : waiting) {
-        ++places[frame_words(*one.frame)];
+using Places = std::map<std::string, std::vector<std::size_t>>; // who stands there, of those that were given
+
+Places places_of(const std::vector<Judged>& all) {
+    Places places;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        places[frame_words(*all[i].frame)].push_back(i);
     }
-    const auto most = std::ranges::max_element(places, {}, [](const auto& place) { return place.second; });
+    return places;
+}
+
+std::size_t size_of(const Places::value_type& place) {
+    return place.second.size();
+}
+
+std::string others_words(const std::vector<Judged>& waiting) {
+    const auto places = places_of(waiting);
     return (waiting.size() == 1 ? "another one waits" : std::to_string(waiting.size()) + " others wait") +
-           " for it in " + most->first;
+           " for it in " + std::ranges::max_element(places, {}, size_of)->first;
 }
 
 HangVerdict behind(const std::vector<Judged>& all, const std::vector<Judged>& waiting) {
@@ -126,12 +136,7 @@ HangVerdict behind(const std::vector<Judged>& all, const std::vector<Judged>& wa
 
 // All of them wait for others.
 HangVerdict of_waiting(const std::vector<Judged>& all) {
-    std::map<std::string, std::vector<std::size_t>> places;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        places[frame_words(*all[i].frame)].push_back(i);
-    }
-    const auto fewest =
-        std::ranges::min_element(places, {}, [](const auto& place) { return place.second.size(); });
+    const auto places = places_of(all);
     if (places.size() == 1) {
         const bool comes = all.front().place.business == Business::rendezvous;
         return {.kind = HangVerdict::Kind::same_collective,
@@ -140,15 +145,14 @@ HangVerdict of_waiting(const std::vector<Judged>& all) {
                     comes ? "a rank that was to come is missing, or cannot reach the others: `dockdist check`"
                           : "their GPUs or the network between them: `dockdist check --deep`"};
     }
+    const auto fewest = std::ranges::min_element(places, {}, size_of);
     const auto& few = fewest->second;
     return {.kind = HangVerdict::Kind::mismatch,
             .ranks = few,
-            .text =
-                rank_words(all[few.front()]) +
-                (few.size() == 1 ? "" : " and " + std::to_string(few.size() - 1) + " more") + " wait" +
-                (few.size() == 1 ? "s" : "") + " in " + fewest->first + ", others in " +
-                std::ranges::max_element(places, {}, [](const auto& place) { return place.second.size(); })
-                    ->first,
+            .text = rank_words(all[few.front()]) +
+                    (few.size() == 1 ? "" : " and " + std::to_string(few.size() - 1) + " more") + " wait" +
+                    (few.size() == 1 ? "s" : "") + " in " + fewest->first + ", others in " +
+                    std::ranges::max_element(places, {}, size_of)->first,
             .hint = "ranks have to call the same collectives in the same order: one of them has left one "
                     "out, or has one more"};
 }

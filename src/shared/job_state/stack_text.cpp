@@ -1,6 +1,7 @@
 #include "shared/job_state/stack_text.hpp"
 
 #include "shared/core/units.hpp"
+#include "shared/diagnosis/place.hpp"
 
 #include <chrono>
 
@@ -44,11 +45,6 @@ std::string thread_text(const wire::ThreadStack& thread) {
            (thread.holds_gil ? ", holds the GIL"
             : thread.active  ? ", active"
                              : "");
-}
-
-std::string frame_text(const wire::StackFrame& frame) {
-    return frame.function + " (" + frame.file + (frame.line == 0 ? "" : ":" + std::to_string(frame.line)) +
-           ")";
 }
 
 std::string stack_text(const wire::RankStack& stack, bool advises) {

@@ -13,8 +13,6 @@ namespace dockdist {
 std::string process_text(const wire::RankStack& stack);
 // "MainThread, holds the GIL".
 std::string thread_text(const wire::ThreadStack& thread);
-// "wait_for_others (train.py:12)".
-std::string frame_text(const wire::StackFrame& frame);
 
 // All that is known of it, in lines of the job's log. `advises`: also what would help where stacks cannot be
 // read.
