@@ -1,5 +1,6 @@
 #include "client/cli/kept_stores.hpp"
 
+#include "client/async/run_all.hpp"
 #include "client/cli/host_answers.hpp"
 #include "client/cluster/toolkit_bringer.hpp"
 #include "client/observe/helper_parts.hpp"
@@ -44,25 +45,35 @@ std::vector<bool> hosts_that_lack_nodes(const Attached& cluster, const std::set<
     return hosts;
 }
 
-// Of another release than this one's the host may have none but the image.
-Task<void> bring_toolkit(Context& context, const Attached& cluster, ObservedHost& seen, std::size_t host,
-                         std::string attempt) {
+// Of another release than this one's a host may have none but the image.
+Task<void> bring_toolkits(Context& context, const Attached& cluster, const std::vector<bool>& hosts,
+                          Observation& seen, std::string attempt) {
     const auto& spec = cluster.spec;
-    const auto* toolkit = toolkit_of(toolkits(), spec.image, seen);
-    if (!seen.image || toolkit == nullptr || parts_on(spec, toolkits(), seen)) {
-        co_return;
-    }
-    auto config = toolkit_upload_config(spec.image, toolkit->version);
-    config.labels = labels::common(spec.name.str(), "upload", attempt, origin_of(spec));
     QuietReporter quiet(*context.reporter);
     ToolkitBringer bringer(spec, cluster.engines, toolkits(), quiet);
-    const auto brought =
-        co_await bringer.upload({.host = host,
-                                 .architecture = container_architecture(spec.image, seen),
-                                 .container_name = container_name(spec.name, NodeName("upload." + attempt)),
-                                 .config = std::move(config)});
-    if (brought) {
-        seen.toolkits.insert(toolkit->version);
+    std::vector<Task<Status>> uploads;
+    std::vector<std::pair<std::size_t, std::string>> versions; // by host
+    for (std::size_t host = 0; host < hosts.size(); ++host) {
+        const auto& there = seen.cluster.hosts[host];
+        const auto* toolkit = toolkit_of(toolkits(), spec.image, there);
+        if (!hosts[host] || !seen.reached[host] || !there.image || toolkit == nullptr ||
+            parts_on(spec, toolkits(), there)) {
+            continue;
+        }
+        auto config = toolkit_upload_config(spec.image, toolkit->version);
+        config.labels = labels::common(spec.name.str(), "upload", attempt, origin_of(spec));
+        uploads.push_back(
+            bringer.upload({.host = host,
+                            .architecture = container_architecture(spec.image, there),
+                            .container_name = container_name(spec.name, NodeName("upload." + attempt)),
+                            .config = std::move(config)}));
+        versions.emplace_back(host, toolkit->version);
+    }
+    const auto brought = co_await run_all(std::move(uploads));
+    for (std::size_t i = 0; i < brought.size(); ++i) {
+        if (brought[i]) {
+            seen.cluster.hosts[versions[i].first].toolkits.insert(versions[i].second);
+        }
     }
 }
 
@@ -98,11 +109,7 @@ Task<bool> open_kept_stores(Context& context, Attached& cluster, StoreReaders& r
     std::erase_if(found.stores, [&](const Store& store) { return !seen.reached[store.host]; });
     std::ranges::move(seen.errors, std::back_inserter(cluster.errors));
     const auto attempt = random_hex(bytes_of_an_attempt);
-    for (std::size_t host = 0; host < hosts.size(); ++host) {
-        if (hosts[host] && seen.reached[host]) {
-            co_await bring_toolkit(context, cluster, seen.cluster.hosts[host], host, attempt);
-        }
-    }
+    co_await bring_toolkits(context, cluster, hosts, seen, attempt);
     if (has_no_nodes(cluster)) {
         forget_nodes(cluster, cluster.errors, Forget::missing);
     }
