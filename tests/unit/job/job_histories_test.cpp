@@ -1,7 +1,6 @@
 #include "client/job/job_histories.hpp"
-#include "fakes/fake_engine.hpp"
-#include "fakes/run_task.hpp"
 #include "shared/wire/job_usage.hpp"
+#include "unit/job/asked_nodes.hpp"
 
 #include <doctest/doctest.h>
 
@@ -11,21 +10,8 @@ using namespace dockdist;
 
 namespace {
 
-struct Nodes {
-    boost::asio::io_context io{};
-    Engines engines{};
-    std::vector<FakeEngine*> fakes{};
-    std::vector<ReadyNode> nodes{};
-
-    explicit Nodes(std::size_t count) {
-        for (std::size_t i = 0; i < count; ++i) {
-            auto engine = std::make_unique<FakeEngine>(io.get_executor(), "host-" + std::to_string(i));
-            const auto name = "node-" + std::to_string(i);
-            nodes.push_back({.name = NodeName(name), .id = engine->add_container("c-" + name).id, .host = i});
-            fakes.push_back(engine.get());
-            engines.push_back(std::move(engine));
-        }
-    }
+struct Nodes : AskedNodes {
+    using AskedNodes::AskedNodes;
     JobHistories fetch() { return run_task(io, fetch_histories(engines, nodes, JobId("job-1"))); }
 };
 

@@ -1,6 +1,5 @@
 #include "client/job/job_stacks.hpp"
-#include "fakes/fake_engine.hpp"
-#include "fakes/run_task.hpp"
+#include "unit/job/asked_nodes.hpp"
 
 #include <doctest/doctest.h>
 
@@ -13,21 +12,12 @@ using namespace dockdist;
 
 namespace {
 
-struct Nodes {
-    boost::asio::io_context io{};
-    Engines engines{};
-    std::vector<FakeEngine*> fakes{};
+struct Nodes : AskedNodes {
     KnownJob job{.job = JobId("job-1")};
 
-    explicit Nodes(std::size_t count) {
-        for (std::size_t i = 0; i < count; ++i) {
-            auto engine = std::make_unique<FakeEngine>(io.get_executor(), "host-" + std::to_string(i));
-            const auto name = "node-" + std::to_string(i);
-            job.parts.push_back(
-                {.node = {.name = NodeName(name), .id = engine->add_container("c-" + name).id, .host = i},
-                 .summary = {.job = "job-1", .running = true}});
-            fakes.push_back(engine.get());
-            engines.push_back(std::move(engine));
+    explicit Nodes(std::size_t count) : AskedNodes(count) {
+        for (const auto& node : nodes) {
+            job.parts.push_back({.node = node, .summary = {.job = "job-1", .running = true}});
         }
     }
     JobStacks fetch() { return run_task(io, fetch_stacks(engines, job)); }
