@@ -6,9 +6,9 @@
 //               Byte 0 is the mutex of whoever changes the board; byte N is the life of entry N; and each
 //               unit has one far behind these, which whoever holds it keeps locked: never two hold it, even
 //               if the board is lost.
-//   board.json  replaced by rename, by whoever has the mutex. What is no board is an empty one; one of
-//   another
-//               format, which another release keeps, is an error: it may hold what this one cannot see.
+//   board.json  replaced by rename, by whoever has the mutex. What is no board is an empty one; one
+//               of another format, which another release keeps, is an error: it may hold what this one cannot
+//               see.
 //   ports       locked as `lock` is: byte N by the node whose sshd has port N, or is to have it.
 //
 // Another cluster's root may write there too. Nothing of it is followed, waited for or read beyond its
