@@ -82,9 +82,7 @@ Status Communicator::settle(NcclCode code, const char* what) const {
 Status Communicator::wait() const {
     for (Pace pace;; pace.step()) {
         const auto idle = gpu_.stream_is_idle();
-        if (!idle) {
-            return idle.error();
-        }
+        TRY(idle);
         if (*idle) {
             return ok;
         }
@@ -161,20 +159,12 @@ Status Communicator::start(Operation operation, const Shape& shape, DataType typ
 
 Result<std::uint64_t> Communicator::least(std::uint64_t value, const Buffers& buffers) {
     auto number = static_cast<std::int64_t>(value);
-    if (const auto done = gpu_.to_device(buffers.send, &number, sizeof number); !done) {
-        return done.error();
-    }
+    TRY(gpu_.to_device(buffers.send, &number, sizeof number));
     const auto code = api_.all_reduce(at(buffers.send), into(buffers.receive), 1, nccl_int64, nccl_min, comm_,
                                       gpu_.stream());
-    if (const auto done = settle(code, "ncclAllReduce"); !done) {
-        return done.error();
-    }
-    if (const auto done = wait(); !done) {
-        return done.error();
-    }
-    if (const auto done = gpu_.to_host(&number, buffers.receive, sizeof number); !done) {
-        return done.error();
-    }
+    TRY(settle(code, "ncclAllReduce"));
+    TRY(wait());
+    TRY(gpu_.to_host(&number, buffers.receive, sizeof number));
     return static_cast<std::uint64_t>(number);
 }
 

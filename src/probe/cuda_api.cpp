@@ -4,9 +4,7 @@ namespace dockdist::probe {
 
 Result<CudaApi> open_cuda(const std::vector<std::string>& paths) {
     const auto library = Library::open("libcuda.so.1", paths);
-    if (!library) {
-        return library.error();
-    }
+    TRY(library);
     CudaApi api;
     std::vector<std::string> missing;
     const auto need = [&](auto& function, const char* name) { library->need(function, name, missing); };

@@ -38,9 +38,7 @@ Result<Gpu> Gpu::open(CudaApi api, int ordinal) {
         error.kind = ErrorKind::not_found;
         return error;
     }
-    if (const auto done = gpu.check(cuda.device_count(&count), "cuDeviceGetCount"); !done) {
-        return done.error();
-    }
+    TRY(gpu.check(cuda.device_count(&count), "cuDeviceGetCount"));
     if (ordinal >= count) {
         return Error{
             .kind = ErrorKind::not_found,
@@ -67,9 +65,7 @@ Result<Gpu> Gpu::open(CudaApi api, int ordinal) {
         {cuda.create_stream(&gpu.stream_, cuda_stream_non_blocking), "cuStreamCreate"},
     };
     for (const auto& [code, what] : steps) {
-        if (const auto done = gpu.check(code, what); !done) {
-            return done.error();
-        }
+        TRY(gpu.check(code, what));
     }
     gpu.name_ = name.data();
     gpu.pci_ = pci.data();
@@ -80,9 +76,7 @@ Result<Gpu> Gpu::open(CudaApi api, int ordinal) {
 Result<std::uint64_t> Gpu::free_memory() const {
     std::size_t free = 0;
     std::size_t total = 0;
-    if (const auto done = check(api_.memory_info(&free, &total), "cuMemGetInfo"); !done) {
-        return done.error();
-    }
+    TRY(check(api_.memory_info(&free, &total), "cuMemGetInfo"));
     return free;
 }
 
@@ -93,9 +87,7 @@ DevicePointer Gpu::allocate(std::uint64_t bytes) const {
 
 Result<unsigned char*> Gpu::allocate_host(std::uint64_t bytes) const {
     void* memory = nullptr;
-    if (const auto done = check(api_.allocate_host(&memory, bytes), "cuMemAllocHost"); !done) {
-        return done.error();
-    }
+    TRY(check(api_.allocate_host(&memory, bytes), "cuMemAllocHost"));
     return static_cast<unsigned char*>(memory);
 }
 
@@ -135,18 +127,14 @@ Result<bool> Gpu::stream_is_idle() const {
     if (code == cuda_not_ready) {
         return false;
     }
-    if (const auto done = check(code, "cuStreamQuery"); !done) {
-        return done.error();
-    }
+    TRY(check(code, "cuStreamQuery"));
     return true;
 }
 
 Result<std::vector<CudaEvent>> Gpu::make_events(std::size_t count) const {
     std::vector<CudaEvent> events(count);
     for (auto& event : events) {
-        if (const auto done = check(api_.create_event(&event, 0), "cuEventCreate"); !done) {
-            return done.error();
-        }
+        TRY(check(api_.create_event(&event, 0), "cuEventCreate"));
     }
     return events;
 }
@@ -157,9 +145,7 @@ Status Gpu::record(CudaEvent event) const {
 
 Result<double> Gpu::seconds_between(CudaEvent start, CudaEvent end) const {
     float milliseconds = 0;
-    if (const auto done = check(api_.elapsed(&milliseconds, start, end), "cuEventElapsedTime"); !done) {
-        return done.error();
-    }
+    TRY(check(api_.elapsed(&milliseconds, start, end), "cuEventElapsedTime"));
     return static_cast<double>(milliseconds) / 1e3;
 }
 

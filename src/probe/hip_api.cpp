@@ -27,9 +27,7 @@ CudaCode set_context_of_hip(CudaContext context) {
 
 Result<CudaApi> open_hip(const std::vector<std::string>& paths) {
     const auto library = Library::open("libamdhip64.so", paths);
-    if (!library) {
-        return library.error();
-    }
+    TRY(library);
     CudaApi api{.error_string = error_string_of_hip,
                 .retain_context = context_of_hip,
                 .set_context = set_context_of_hip,

@@ -40,9 +40,7 @@ Status Bench::time(Operation operation, const Shape& shape, Measurement& measure
     std::vector<double> times;
     for (std::size_t i = 1; i <= iterations; ++i) {
         const auto seconds = gpu_.seconds_between(events_[i - 1], events_[i]);
-        if (!seconds) {
-            return seconds.error();
-        }
+        TRY(seconds);
         times.push_back(*seconds);
     }
     measured.seconds = median(times);
@@ -97,9 +95,7 @@ Result<Measurement> Bench::measure(Operation operation, DataType type, std::uint
     done = done ? empty() : done;
     done = done ? time(operation, shape, measured) : done;
     done = done ? check(shape, pattern, measured) : done;
-    if (!done) {
-        return done.error();
-    }
+    TRY(done);
     return measured;
 }
 

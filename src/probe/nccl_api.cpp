@@ -21,9 +21,7 @@ std::string nccl_version_text(int code) {
 
 Result<NcclApi> open_nccl(const std::vector<std::string>& paths, const char* name) {
     const auto library = Library::open(name, paths);
-    if (!library) {
-        return library.error();
-    }
+    TRY(library);
     NcclApi api;
     std::vector<std::string> missing;
     const auto need = [&](auto& function, const char* name) { library->need(function, name, missing); };

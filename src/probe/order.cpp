@@ -100,9 +100,7 @@ int exit_code(const Error& error) {
 
 Result<Order> parse_order(std::string_view line) {
     const auto object = wire::parse_object(line, "the order");
-    if (!object) {
-        return object.error();
-    }
+    TRY(object);
     wire::ObjectReader reader(*object, "the order");
     Order order;
     order.operations.assign(std::begin(every_operation), std::end(every_operation));
@@ -142,9 +140,7 @@ Result<Order> parse_order(std::string_view line) {
 
 Result<NcclUniqueId> parse_id(std::string_view line) {
     const auto object = wire::parse_object(line, "the id's line");
-    if (!object) {
-        return object.error();
-    }
+    TRY(object);
     wire::ObjectReader reader(*object, "the id's line");
     reader.require("id");
     const auto id = reader.failed() ? std::nullopt : read_id(reader);

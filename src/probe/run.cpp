@@ -106,28 +106,20 @@ Status Probe::open_libraries(const Paths& paths) {
             cuda = std::move(hip);
         }
     }
-    if (!cuda) {
-        return cuda.error();
-    }
+    TRY(cuda);
     const auto cuda_path = cuda->path;
     const auto* const library = cuda->hip ? "librccl.so.1" : "libnccl.so.2";
     control_.doing("opening " + std::string(library));
     const auto found = cuda->hip ? rccl_paths(settings, list_folder) : nccl_paths(settings, list_folder);
     auto nccl = open_nccl(paths.nccl.empty() ? found : std::vector{paths.nccl}, library);
-    if (!nccl) {
-        return nccl.error();
-    }
+    TRY(nccl);
     nccl_ = std::move(*nccl);
     control_.doing("opening GPU " + std::to_string(order_.device));
     auto gpu = Gpu::open(std::move(*cuda), order_.device);
-    if (!gpu) {
-        return gpu.error();
-    }
+    TRY(gpu);
     gpu_ = std::move(*gpu);
     const auto free = gpu_->free_memory();
-    if (!free) {
-        return free.error();
-    }
+    TRY(free);
     const auto driver =
         std::to_string(gpu_->driver() / 1000) + "." + std::to_string(gpu_->driver() % 1000 / 10);
     output_.line({{"type", "device"},
@@ -147,22 +139,16 @@ Status Probe::open_communicator() {
     if (!order_.id && order_.rank == 0) {
         control_.doing("ncclGetUniqueId");
         const auto id = communicator_->make_id();
-        if (!id) {
-            return id.error();
-        }
+        TRY(id);
         order_.id = *id;
         output_.line({{"type", "id"}, {"id", wire::bytes_to_json({id->bytes, sizeof id->bytes})}});
     }
     if (!order_.id) {
         control_.doing("waiting for rank 0's id");
         const auto line = control_.next_line();
-        if (!line) {
-            return line.error();
-        }
+        TRY(line);
         const auto id = parse_id(*line);
-        if (!id) {
-            return id.error();
-        }
+        TRY(id);
         order_.id = *id;
     }
     control_.doing("the meeting of all ranks (ncclCommInitRank)");
@@ -172,9 +158,7 @@ Status Probe::open_communicator() {
 // Two buffers for the largest size that is wanted, or as large as the memory allows.
 Result<Buffers> Probe::allocate() const {
     const auto free = gpu_->free_memory();
-    if (!free) {
-        return free.error();
-    }
+    TRY(free);
     // Where an element a rank is more than the size asked for, it is an element a rank.
     const auto least = static_cast<std::uint64_t>(order_.world_size) * sizeof(float) + 4096;
     auto bytes = std::max(std::min(*std::ranges::max_element(order_.sizes), largest_size(*free)), least);
@@ -202,9 +186,7 @@ Result<Measurement> Probe::measure_one(Bench& bench, Series& series, Operation o
     const auto took = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begin).count();
     const auto least = communicator_->least(
         Series::most_us - std::min(Series::most_us, static_cast<std::uint64_t>(took)), buffers);
-    if (!least) {
-        return least.error();
-    }
+    TRY(least);
     series.took(bytes, Series::most_us - *least);
     return measured;
 }
@@ -215,25 +197,17 @@ Status Probe::measure_all() {
     }
     control_.doing("allocating buffers");
     auto buffers = allocate();
-    if (!buffers) {
-        return buffers.error();
-    }
+    TRY(buffers);
     control_.doing("agreeing on the largest size (ncclAllReduce)");
     const auto limit = communicator_->least(buffers->bytes, *buffers);
-    if (!limit) {
-        return limit.error();
-    }
+    TRY(limit);
     const auto plan = plan_sizes(order_.sizes, *limit);
     left_out_ = plan.left_out;
 
     const auto staging = gpu_->allocate_host(Bench::staging_bytes);
-    if (!staging) {
-        return staging.error();
-    }
+    TRY(staging);
     auto events = gpu_->make_events(static_cast<std::size_t>(order_.iterations) + 1);
-    if (!events) {
-        return events.error();
-    }
+    TRY(events);
     Bench bench(order_, *gpu_, *communicator_, *buffers, *staging, std::move(*events));
     std::uint64_t number = 0;
     for (const auto operation : order_.operations) {
@@ -245,9 +219,7 @@ Status Probe::measure_all() {
                     continue;
                 }
                 const auto measured = measure_one(bench, series, operation, type, bytes, number++, *buffers);
-                if (!measured) {
-                    return measured.error();
-                }
+                TRY(measured);
                 ++measurements_;
                 output_.line(measurement_line(*measured, order_));
                 if (measured->mismatch.wrong != 0 && !wrong_) {
@@ -261,13 +233,9 @@ Status Probe::measure_all() {
 
 Status Probe::run(const Paths& paths) {
     const auto line = control_.next_line();
-    if (!line) {
-        return line.error();
-    }
+    TRY(line);
     auto order = parse_order(*line);
-    if (!order) {
-        return order.error();
-    }
+    TRY(order);
     order_ = std::move(*order);
     control_.set_deadline(where(order_), std::chrono::milliseconds(order_.deadline_ms));
     auto done = open_libraries(paths);

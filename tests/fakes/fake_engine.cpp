@@ -239,9 +239,7 @@ Error FakeEngine::lost() const {
 Task<Status> FakeEngine::rename_container(ContainerId id, std::string name) {
     const std::string call = "rename_container " + name_of(id) + " " + name;
     const auto begun = co_await begin(call);
-    if (!begun) {
-        co_return begun.error();
-    }
+    CO_TRY(begun);
     const auto* found = find(id);
     if (found == nullptr) {
         co_return error(ErrorKind::not_found, "No such container: " + id.str());

@@ -5,9 +5,7 @@ namespace dockdist {
 Task<Result<std::unique_ptr<ExecStream>>> FakeEngine::attach_container(ContainerId id) {
     const std::string call = "attach_container " + name_of(id);
     const auto begun = co_await begin(call);
-    if (!begun) {
-        co_return begun.error();
-    }
+    CO_TRY(begun);
     const auto* found = find(id);
     if (found == nullptr) {
         co_return error(ErrorKind::not_found, "No such container: " + id.str());

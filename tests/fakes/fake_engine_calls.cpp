@@ -61,25 +61,19 @@ std::string last_lines(const std::string& text, int lines) {
 
 Task<Result<ApiVersion>> FakeEngine::ping() {
     const auto begun = co_await begin("ping");
-    if (!begun) {
-        co_return begun.error();
-    }
+    CO_TRY(begun);
     co_return engine_info.api;
 }
 
 Task<Result<EngineInfo>> FakeEngine::info() {
     const auto begun = co_await begin("info");
-    if (!begun) {
-        co_return begun.error();
-    }
+    CO_TRY(begun);
     co_return engine_info;
 }
 
 Task<Result<std::vector<ContainerSummary>>> FakeEngine::list_containers(ListQuery query) {
     const auto begun = co_await begin("list_containers");
-    if (!begun) {
-        co_return begun.error();
-    }
+    CO_TRY(begun);
     std::vector<ContainerSummary> result;
     for (const auto& [name, held] : containers) {
         if (has_labels(held.config.labels, query.labels) &&
@@ -94,9 +88,7 @@ Task<Result<std::vector<ContainerSummary>>> FakeEngine::list_containers(ListQuer
 
 Task<Result<ContainerDetails>> FakeEngine::inspect_container(ContainerId id) {
     const auto begun = co_await begin("inspect_container " + name_of(id));
-    if (!begun) {
-        co_return begun.error();
-    }
+    CO_TRY(begun);
     const auto* found = find(id);
     if (found == nullptr) {
         co_return error(ErrorKind::not_found, "No such container: " + id.str());
@@ -117,9 +109,7 @@ Task<Result<ContainerDetails>> FakeEngine::inspect_container(ContainerId id) {
 Task<Result<ContainerId>> FakeEngine::create_container(std::string name, ContainerConfig config) {
     const std::string call = "create_container " + name;
     const auto begun = co_await begin(call);
-    if (!begun) {
-        co_return begun.error();
-    }
+    CO_TRY(begun);
     if (containers.contains(name)) {
         co_return error(
             ErrorKind::conflict,
@@ -146,9 +136,7 @@ Task<Result<ContainerId>> FakeEngine::create_container(std::string name, Contain
 Task<Status> FakeEngine::start_container(ContainerId id) {
     const std::string call = "start_container " + name_of(id);
     const auto begun = co_await begin(call);
-    if (!begun) {
-        co_return begun.error();
-    }
+    CO_TRY(begun);
     auto* found = find(id);
     if (found == nullptr) {
         co_return error(ErrorKind::not_found, "No such container: " + id.str());
@@ -167,9 +155,7 @@ Task<Status> FakeEngine::start_container(ContainerId id) {
 Task<Status> FakeEngine::stop_container(ContainerId id, std::chrono::seconds) {
     const std::string call = "stop_container " + name_of(id);
     const auto begun = co_await begin(call);
-    if (!begun) {
-        co_return begun.error();
-    }
+    CO_TRY(begun);
     const auto* found = find(id);
     if (found == nullptr) {
         co_return error(ErrorKind::not_found, "No such container: " + id.str());
@@ -186,9 +172,7 @@ Task<Status> FakeEngine::stop_container(ContainerId id, std::chrono::seconds) {
 Task<Status> FakeEngine::remove_container(ContainerId id) {
     const std::string call = "remove_container " + name_of(id);
     const auto begun = co_await begin(call);
-    if (!begun) {
-        co_return begun.error();
-    }
+    CO_TRY(begun);
     if (const auto* found = find(id)) {
         const std::string name = found->name;
         if (found->state == ContainerState::running) {
@@ -204,9 +188,7 @@ Task<Status> FakeEngine::remove_container(ContainerId id) {
 
 Task<Result<std::unique_ptr<LogStream>>> FakeEngine::container_logs(ContainerId id, LogQuery query) {
     const auto begun = co_await begin("container_logs " + name_of(id));
-    if (!begun) {
-        co_return begun.error();
-    }
+    CO_TRY(begun);
     const auto* found = find(id);
     if (found == nullptr) {
         co_return error(ErrorKind::not_found, "No such container: " + id.str());
@@ -221,9 +203,7 @@ Task<Result<std::unique_ptr<LogStream>>> FakeEngine::container_logs(ContainerId 
 
 Task<Result<std::string>> FakeEngine::container_log_tail(ContainerId id, int lines) {
     const auto begun = co_await begin("container_log_tail " + name_of(id));
-    if (!begun) {
-        co_return begun.error();
-    }
+    CO_TRY(begun);
     const auto* found = find(id);
     if (found == nullptr) {
         co_return error(ErrorKind::not_found, "No such container: " + id.str());
@@ -234,9 +214,7 @@ Task<Result<std::string>> FakeEngine::container_log_tail(ContainerId id, int lin
 Task<Status> FakeEngine::put_archive(ContainerId id, std::string path, std::span<const char> tar) {
     const std::string call = fmt::format("put_archive {} {}", name_of(id), path);
     const auto begun = co_await begin(call);
-    if (!begun) {
-        co_return begun.error();
-    }
+    CO_TRY(begun);
     auto* found = find(id);
     if (found == nullptr) {
         co_return error(ErrorKind::not_found, "No such container: " + id.str());
@@ -251,9 +229,7 @@ Task<Status> FakeEngine::put_archive(ContainerId id, std::string path, std::span
 Task<Result<ExecId>> FakeEngine::create_exec(ContainerId id, ExecConfig config) {
     const auto call = fmt::format("create_exec {}: {}", name_of(id), shell_join(config.command));
     const auto begun = co_await begin(call);
-    if (!begun) {
-        co_return begun.error();
-    }
+    CO_TRY(begun);
     const auto* found = find(id);
     if (found == nullptr) {
         co_return error(ErrorKind::not_found, "No such container: " + id.str());
@@ -280,9 +256,7 @@ Task<Result<std::unique_ptr<ExecStream>>> FakeEngine::start_exec(ExecId id) {
     const auto call =
         shared ? fmt::format("start_exec {}: {}", shared->container_name, command) : "start_exec " + id.str();
     const auto begun = co_await begin(call);
-    if (!begun) {
-        co_return begun.error();
-    }
+    CO_TRY(begun);
     if (!shared) {
         co_return error(ErrorKind::not_found, "No such exec instance: " + id.str());
     }
@@ -300,9 +274,7 @@ Task<Result<std::unique_ptr<ExecStream>>> FakeEngine::start_exec(ExecId id) {
 
 Task<Result<ExecState>> FakeEngine::inspect_exec(ExecId id) {
     const auto begun = co_await begin("inspect_exec " + id.str());
-    if (!begun) {
-        co_return begun.error();
-    }
+    CO_TRY(begun);
     const auto found = execs_.find(id.str());
     if (found == execs_.end()) {
         co_return error(ErrorKind::not_found, "No such exec instance: " + id.str());
@@ -312,9 +284,7 @@ Task<Result<ExecState>> FakeEngine::inspect_exec(ExecId id) {
 
 Task<Result<ImageDetails>> FakeEngine::inspect_image(ImageRef ref) {
     const auto begun = co_await begin("inspect_image " + ref.str());
-    if (!begun) {
-        co_return begun.error();
-    }
+    CO_TRY(begun);
     auto found = images.find(ref.str());
     if (found == images.end()) {
         found = std::ranges::find_if(images, [&](const auto& image) { return image.second.id == ref.str(); });
@@ -330,9 +300,7 @@ Task<Status> FakeEngine::pull_image(ImageRef ref, std::string, std::string auth,
     registry_auth = std::move(auth);
     const std::string call = "pull_image " + ref.str();
     const auto begun = co_await begin(call);
-    if (!begun) {
-        co_return begun.error();
-    }
+    CO_TRY(begun);
     const auto found = pulls_.find(ref.str());
     if (found == pulls_.end()) {
         co_return error(ErrorKind::not_found,
@@ -352,9 +320,7 @@ Task<Status> FakeEngine::pull_image(ImageRef ref, std::string, std::string auth,
 
 Task<Result<VolumeDetails>> FakeEngine::inspect_volume(std::string name) {
     const auto begun = co_await begin("inspect_volume " + name);
-    if (!begun) {
-        co_return begun.error();
-    }
+    CO_TRY(begun);
     const auto found = volumes.find(name);
     if (found == volumes.end()) {
         co_return error(ErrorKind::not_found, "get " + name + ": no such volume");
@@ -365,9 +331,7 @@ Task<Result<VolumeDetails>> FakeEngine::inspect_volume(std::string name) {
 Task<Status> FakeEngine::remove_volume(std::string name) {
     const std::string call = "remove_volume " + name;
     const auto begun = co_await begin(call);
-    if (!begun) {
-        co_return begun.error();
-    }
+    CO_TRY(begun);
     for (const auto& [container_name, held] : containers) {
         for (const auto& mount : held.config.mounts) {
             if (mount.type == Mount::Type::volume && mount.source == name) {
@@ -385,9 +349,7 @@ Task<Status> FakeEngine::remove_volume(std::string name) {
 
 Task<Result<std::unique_ptr<EventStream>>> FakeEngine::events(EventFilter filter) {
     const auto begun = co_await begin("events");
-    if (!begun) {
-        co_return begun.error();
-    }
+    CO_TRY(begun);
     const auto followed = std::make_shared<Followed>(executor_);
     followed->filter = std::move(filter);
     followed_.push_back(followed);

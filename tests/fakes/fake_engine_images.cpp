@@ -23,9 +23,7 @@ private:
 
 Task<Result<std::unique_ptr<ByteSource>>> FakeEngine::export_image(ImageRef ref) {
     const auto begun = co_await begin("export_image " + ref.str());
-    if (!begun) {
-        co_return begun.error();
-    }
+    CO_TRY(begun);
     const auto found = exports.find(ref.str());
     if (found == exports.end()) {
         co_return error(ErrorKind::not_found, "No such image: " + ref.str());
@@ -43,9 +41,7 @@ Task<Status> FakeEngine::load_image(std::unique_ptr<ByteSource> tar, std::uint64
     auto& got = loads.emplace_back();
     while (got.size() < size) {
         const auto bytes = co_await tar->read();
-        if (!bytes) {
-            co_return bytes.error();
-        }
+        CO_TRY(bytes);
         if (bytes->empty()) {
             co_return error(ErrorKind::internal, "the tar is shorter than was said");
         }
@@ -101,9 +97,7 @@ Task<Result<std::string>> FakeEngine::build_image(BuildConfig config, std::span<
     build_config = std::move(config);
     build_tar.assign(tar.begin(), tar.end());
     const auto begun = co_await begin(call);
-    if (!begun) {
-        co_return begun.error();
-    }
+    CO_TRY(begun);
     const auto build = builds_[name];
     for (const auto& output : build.output) {
         if (on_output) {
@@ -122,9 +116,7 @@ Task<Result<std::string>> FakeEngine::build_image(BuildConfig config, std::span<
 
 Task<Result<std::vector<VolumeDetails>>> FakeEngine::list_volumes(std::vector<std::string> labels) {
     const auto begun = co_await begin("list_volumes");
-    if (!begun) {
-        co_return begun.error();
-    }
+    CO_TRY(begun);
     std::vector<VolumeDetails> result;
     for (const auto& [name, volume] : volumes) {
         if (has_labels(volume.labels, labels)) {
@@ -137,9 +129,7 @@ Task<Result<std::vector<VolumeDetails>>> FakeEngine::list_volumes(std::vector<st
 Task<Result<VolumeDetails>> FakeEngine::create_volume(std::string name, Labels labels) {
     const std::string call = "create_volume " + name;
     const auto begun = co_await begin(call);
-    if (!begun) {
-        co_return begun.error();
-    }
+    CO_TRY(begun);
     const auto& there = volumes.try_emplace(name, VolumeDetails{name, std::move(labels)}).first->second;
     if (take_lost(call)) {
         co_return lost();

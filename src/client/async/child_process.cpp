@@ -128,9 +128,7 @@ Result<std::unique_ptr<ChildProcess>> ChildProcess::start(const boost::asio::any
     const bool leads = if_we_die == IfWeDie::end;
     const auto pid = start_program(command, folder, theirs.number, errors.number,
                                    leads ? Session::own : Session::ours, if_we_die);
-    if (!pid) {
-        return pid.error();
-    }
+    TRY(pid);
     return std::unique_ptr<ChildProcess>(
         new ChildProcess(std::move(ours), *pid, std::exchange(errors.number, -1), leads));
 }
@@ -211,9 +209,7 @@ Task<Result<ProgramAnswer>> run_and_read(boost::asio::any_io_executor executor,
                                          std::vector<std::string> command, std::chrono::milliseconds limit,
                                          std::string input, std::size_t most_output, std::string folder) {
     auto child = ChildProcess::start(executor, command, folder);
-    if (!child) {
-        co_return child.error();
-    }
+    CO_TRY(child);
     const Error timeout{ErrorKind::timeout, "", fmt::format("`{}` does not end", shell_join(command)), ""};
     co_return co_await with_timeout(read_to_the_end(std::move(*child), std::move(input), most_output), limit,
                                     timeout);

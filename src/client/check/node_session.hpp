@@ -22,9 +22,7 @@ public:
     Task<Result<typename Question::Answer>> ask(Question question,
                                                 std::chrono::milliseconds limit = std::chrono::seconds(20)) {
         const auto line = co_await answer_to(Question::ask, wire::question_line(question), limit);
-        if (!line) {
-            co_return line.error();
-        }
+        CO_TRY(line);
         auto answer = wire::parse_answer<Question>(*line);
         if (!answer) {
             co_return note(answer.error());

@@ -20,9 +20,7 @@ Result<CheckSelection> select_for_check(const ClusterSpec& spec, const std::vect
     std::set<NodeName> chosen;
     for (const auto& name : names) {
         const auto named = find_named(spec, {.option = "--node", .text = name});
-        if (!named) {
-            return named.error();
-        }
+        TRY(named);
         std::ranges::transform(*named, std::inserter(chosen, chosen.end()), &NamedNode::name);
     }
     for (const auto& node : nodes) {

@@ -51,9 +51,7 @@ Result<std::set<NodeName>> names_meant(const ClusterSpec& spec, const std::vecto
     std::set<NodeName> nodes;
     for (const auto& words : named) {
         const auto found = find_named(spec, words);
-        if (!found) {
-            return found.error();
-        }
+        TRY(found);
         for (const auto& one : *found) {
             nodes.insert(one.name);
         }
@@ -318,9 +316,7 @@ std::function<Task<Result<RegistryAuth>>()> registry_auth_of(const Context& cont
 
 Result<ReadyNode> one_node(const Attached& cluster, const NodeWords& words) {
     auto nodes = named_nodes(cluster.spec, cluster.nodes, words);
-    if (!nodes) {
-        return nodes.error();
-    }
+    TRY(nodes);
     if (nodes->size() > 1) {
         return Error{
             ErrorKind::usage, words.option,

@@ -141,9 +141,7 @@ Task<Result<std::string>> run_list_command(boost::asio::any_io_executor executor
             fmt::format("{}: there is no such program{}", shown, command.front().empty() ? " in PATH" : ""),
             "a program beside cluster.yaml is written `./PROGRAM`");
     }
-    if (const auto allowed = may_run(spec, command, folder); !allowed) {
-        co_return allowed.error();
-    }
+    CO_TRY(may_run(spec, command, folder));
     auto answer =
         co_await run_and_read(executor, std::move(command), list_command_limit, "", longest_list + 1, folder);
     if (!answer) {

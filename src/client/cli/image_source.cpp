@@ -71,9 +71,7 @@ Task<Result<ImageSource>> find_source(const Context& context, const Connected& c
                         "name it by a tag, or leave out `from`"};
     }
     const auto engine = co_await source_engine(context, cluster, local);
-    if (!engine) {
-        co_return engine.error();
-    }
+    CO_TRY(engine);
     const std::string name = image.from == "local" ? local_name : image.from;
     if (build != Build::anew) {
         auto found = co_await find_image_source(**engine, name, image.ref);
@@ -81,14 +79,10 @@ Task<Result<ImageSource>> find_source(const Context& context, const Connected& c
             co_return found;
         }
     }
-    if (const auto there = secrets_are_there(image); !there) {
-        co_return there.error();
-    }
+    CO_TRY(secrets_are_there(image));
     const auto built =
         co_await build_image(**engine, name, image, {.environment = client_environment}, *context.reporter);
-    if (!built) {
-        co_return built.error();
-    }
+    CO_TRY(built);
     co_return co_await find_image_source(**engine, name, image.ref);
 }
 

@@ -24,9 +24,7 @@ bool is_numeric(const std::string& host) {
 
 Status use_context(HostSpec& host) {
     auto context = load_docker_context(host.context, client_environment);
-    if (!context) {
-        return context.error();
-    }
+    TRY(context);
     host.docker = std::move(context->address);
     host.tls = std::move(context->tls);
     if (host.address.empty() && host.subnets.empty() && !is_loopback(host.docker.host)) {
@@ -56,9 +54,7 @@ Result<std::shared_ptr<const std::string>> node_program(const std::string& machi
             "it has " + toolkits().architectures()};
     }
     auto program = toolkit_program(*toolkit, "libexec/dockdist-init");
-    if (!program) {
-        return program.error();
-    }
+    TRY(program);
     return known[machine] = std::make_shared<const std::string>(std::move(*program));
 }
 
@@ -67,17 +63,13 @@ Task<Result<EngineEndpoint>> reach(boost::asio::any_io_executor executor, HostSp
         host.context = current_docker_context(client_environment);
     }
     if (!host.context.empty()) {
-        if (const auto used = use_context(host); !used) {
-            co_return used.error();
-        }
+        CO_TRY(use_context(host));
     }
     EngineEndpoint endpoint{
         .host = host.name, .address = host.docker, .tls = host.tls, .insecure = host.insecure};
     if (host.docker.scheme == EngineAddress::Scheme::ssh) {
         auto settings = co_await read_ssh_settings(executor, host.docker);
-        if (!settings) {
-            co_return settings.error();
-        }
+        CO_TRY(settings);
         use_address_behind(host, *settings);
         endpoint.ssh = std::move(*settings);
     }

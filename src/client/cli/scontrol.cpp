@@ -56,9 +56,7 @@ Task<Result<std::string>> read_own_allocation(boost::asio::any_io_executor execu
         co_return text;
     }
     const auto nodes = nodes_of_allocation(*text);
-    if (!nodes) {
-        co_return nodes.error();
-    }
+    CO_TRY(nodes);
     const auto told = co_await ask_slurm(executor, {"scontrol", "show", "node", *nodes});
     if (!told) {
         co_return told;

@@ -59,9 +59,7 @@ Task<Result<ContainerId>> create_or_replace(ContainerEngine& engine, std::string
 Task<Status> make_store(ContainerEngine& engine, const ContainerConfig& config) {
     for (const auto& mount : config.mounts) {
         if (mount.data_only && label_of(mount.volume_labels, labels::role) == "store") {
-            if (const auto made = co_await engine.create_volume(mount.source, mount.volume_labels); !made) {
-                co_return made.error();
-            }
+            CO_TRY(co_await engine.create_volume(mount.source, mount.volume_labels));
         }
     }
     co_return ok;
@@ -71,9 +69,7 @@ Task<Status> make_store(ContainerEngine& engine, const ContainerConfig& config) 
 
 Task<Result<ContainerId>> create_node_container(ContainerEngine& engine, const CreateNode& create) {
     auto config = create.config;
-    if (const auto made = co_await make_store(engine, config); !made) {
-        co_return made.error();
-    }
+    CO_TRY(co_await make_store(engine, config));
     auto id = co_await create_or_replace(engine, create.container_name, config);
     // The engine names one of what its host lacks, whichever it comes to first.
     bool rdma = create.without_rdma.has_value();

@@ -35,9 +35,7 @@ using Containers = Result<std::vector<ContainerSummary>>;
 Task<Result<int>> remove_labelled(ContainerEngine& engine, std::vector<std::string> wanted, Containers seen) {
     int removed = 0;
     for (int round = 0; round < 3; ++round) {
-        if (!seen) {
-            co_return seen.error();
-        }
+        CO_TRY(seen);
         if (seen->empty()) {
             break;
         }
@@ -46,9 +44,7 @@ Task<Result<int>> remove_labelled(ContainerEngine& engine, std::vector<std::stri
             removals.push_back(engine.remove_container(container.id));
         }
         for (const auto& removal : co_await run_all(std::move(removals))) {
-            if (!removal) {
-                co_return removal.error();
-            }
+            CO_TRY(removal);
             ++removed;
         }
         seen = co_await engine.list_containers({.labels = wanted});

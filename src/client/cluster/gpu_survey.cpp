@@ -137,9 +137,7 @@ Task<Result<std::vector<std::size_t>>> GpuSurvey::hold(const std::vector<std::si
 Task<std::optional<Error>> GpuSurvey::in_the_way(std::size_t host) {
     auto& engine = *engines_[host];
     const auto looks = co_await engine.list_containers({.labels = {std::string(labels::role) + "=look"}});
-    if (!looks) {
-        co_return looks.error();
-    }
+    CO_TRY(looks);
     const auto there = std::ranges::find(*looks, gpu_look, &ContainerSummary::name);
     if (there == looks->end()) {
         co_return std::nullopt;
@@ -189,9 +187,7 @@ Task<Result<wire::GpuReport>> GpuSurvey::report_of(std::size_t host) {
 Task<Result<std::vector<Neighbour>>> GpuSurvey::neighbours_on(std::size_t host) {
     auto& engine = *engines_[host];
     const auto containers = co_await engine.list_containers({.labels = {labels::cluster}});
-    if (!containers) {
-        co_return containers.error();
-    }
+    CO_TRY(containers);
     auto neighbours = neighbours_in(*containers, spec_.name);
     for (auto& neighbour : neighbours) {
         if (!neighbour.old) {

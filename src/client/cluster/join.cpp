@@ -94,16 +94,12 @@ private:
     }
 
     Task<Result<wire::NodeRecord>> open_and_read_hello() {
-        if (auto opened = co_await open(); !opened) {
-            co_return opened.error();
-        }
+        CO_TRY(co_await open());
         auto message = co_await next();
         while (message && message->type == wire::JoinMessage::Type::other) { // of the container's log
             message = co_await next();
         }
-        if (!message) {
-            co_return message.error();
-        }
+        CO_TRY(message);
         if (message->type != wire::JoinMessage::Type::hello) {
             co_return Error{ErrorKind::protocol, target_.where,
                             "the node answered something other than hello", ""};
@@ -142,9 +138,7 @@ private:
         }
         while (true) {
             const auto message = co_await next();
-            if (!message) {
-                co_return message.error();
-            }
+            CO_TRY(message);
             if (message->type == wire::JoinMessage::Type::ready) {
                 co_return ok;
             }

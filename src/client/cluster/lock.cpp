@@ -68,9 +68,7 @@ Task<std::optional<Error>> holder_alive(ContainerEngine& engine, const LockReque
         co_return std::nullopt;
     }
     const auto info = co_await engine.info();
-    if (!info) {
-        co_return info.error();
-    }
+    CO_TRY(info);
     co_return locked_by(lock, request.where, age_of(created_s, info->system_time));
 }
 
@@ -90,9 +88,7 @@ Task<Result<ContainerId>> take_container(ContainerEngine& engine, const LockRequ
         const auto containers = co_await engine.list_containers(
             {.labels = {std::string(labels::cluster) + "=" + request.cluster.str(),
                         std::string(labels::role) + "=lock"}});
-        if (!containers) {
-            co_return containers.error();
-        }
+        CO_TRY(containers);
         if (containers->empty()) {
             // Released in between, or being created: an engine reserves the name before the container can be
             // listed.
@@ -103,18 +99,14 @@ Task<Result<ContainerId>> take_container(ContainerEngine& engine, const LockRequ
         if (auto alive = co_await holder_alive(engine, request, there.labels, there.created_s)) {
             co_return *alive;
         }
-        if (const auto removed = co_await engine.remove_container(there.id); !removed) {
-            co_return removed.error();
-        }
+        CO_TRY(co_await engine.remove_container(there.id));
     }
     co_return in_the_way(request);
 }
 
 Task<Status> break_stale(ContainerEngine& engine, const LockRequest& request, Labels stale) {
     const auto mutex = co_await take_container(engine, request);
-    if (!mutex) {
-        co_return mutex.error();
-    }
+    CO_TRY(mutex);
     const auto there = co_await engine.inspect_volume(lock_name(request.cluster));
     Status removed = ok;
     if (there && there->labels == stale) {

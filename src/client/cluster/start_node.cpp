@@ -13,18 +13,12 @@ Task<Result<JoinStreamOrNone>> start_node_container(ContainerEngine& engine, Con
     JoinStreamOrNone stream;
     if (is_new && join) {
         auto attached = co_await engine.attach_container(id);
-        if (!attached) {
-            co_return attached.error();
-        }
+        CO_TRY(attached);
         stream = std::move(*attached);
         const auto line = join_line(*join);
-        if (const auto written = co_await stream->write(line); !written) {
-            co_return written.error();
-        }
+        CO_TRY(co_await stream->write(line));
     }
-    if (const auto started = co_await engine.start_container(std::move(id)); !started) {
-        co_return started.error();
-    }
+    CO_TRY(co_await engine.start_container(std::move(id)));
     co_return Result<JoinStreamOrNone>(std::move(stream));
 }
 

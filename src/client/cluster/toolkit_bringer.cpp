@@ -80,9 +80,7 @@ Task<Status> ToolkitBringer::until_there(Task<Brought> work) {
     if (done_) {
         done_->notify();
     }
-    if (!brought) {
-        co_return brought.error();
-    }
+    CO_TRY(brought);
     while (!*brought && working_ > 0) { // nobody can say which one it is
         if (!done_) {
             done_ = std::make_unique<AsyncEvent>(co_await boost::asio::this_coro::executor);
@@ -182,9 +180,7 @@ Task<ToolkitBringer::Brought> ToolkitBringer::put(const UploadToolkit& upload, S
     }
     containers_[upload.host] = *id;
     step.progress("upload toolkit", std::nullopt, tar_of(upload).size());
-    if (const auto status = co_await engine.put_archive(*id, layout::toolkit, tar_of(upload)); !status) {
-        co_return status.error();
-    }
+    CO_TRY(co_await engine.put_archive(*id, layout::toolkit, tar_of(upload)));
     if (const auto started = co_await engine.start_container(*id); started) {
         add_giver(upload, *id);
     } else if (is_silent(started.error())) {

@@ -14,9 +14,7 @@ void append(std::string& text, const std::string& bytes, std::size_t limit) {
 Task<Result<std::unique_ptr<StartedExec>>> start_command(ContainerEngine& engine, ContainerId id,
                                                          ExecConfig config) {
     auto exec = std::make_unique<StartedExec>(engine, std::move(id), std::move(config));
-    if (auto started = co_await exec->start(); !started) {
-        co_return started.error();
-    }
+    CO_TRY(co_await exec->start());
     co_return exec;
 }
 
@@ -24,15 +22,11 @@ Task<Result<CommandResult>> run_command(ContainerEngine& engine, ContainerId id,
                                         std::size_t limit) {
     config.stdin_open = false;
     auto exec = co_await start_command(engine, id, std::move(config));
-    if (!exec) {
-        co_return exec.error();
-    }
+    CO_TRY(exec);
     CommandResult result;
     while (true) {
         auto chunk = co_await (*exec)->read();
-        if (!chunk) {
-            co_return chunk.error();
-        }
+        CO_TRY(chunk);
         if (chunk->end) {
             break;
         }
@@ -41,9 +35,7 @@ Task<Result<CommandResult>> run_command(ContainerEngine& engine, ContainerId id,
     const auto started = (*exec)->id();
     exec->reset(); // the connection is free for the inspect
     const auto state = co_await engine.inspect_exec(started);
-    if (!state) {
-        co_return state.error();
-    }
+    CO_TRY(state);
     result.exit_code = state->exit_code.value_or(exit_codes::cannot_start);
     co_return result;
 }
@@ -67,9 +59,7 @@ Task<Result<std::optional<std::string>>> ExecLines::next_line() {
             co_return std::optional<std::string>{};
         }
         auto chunk = co_await stream_->read();
-        if (!chunk) {
-            co_return chunk.error();
-        }
+        CO_TRY(chunk);
         if (chunk->end) {
             ended_ = true;
         } else if (chunk->stream == StdStream::err) {

@@ -35,13 +35,9 @@ bool runtime_died(std::string_view text) {
 Task<Status> StartedExec::start_once() {
     ++starts_;
     auto exec = co_await engine_.create_exec(container_, config_);
-    if (!exec) {
-        co_return exec.error();
-    }
+    CO_TRY(exec);
     auto stream = co_await engine_.start_exec(*exec);
-    if (!stream) {
-        co_return stream.error();
-    }
+    CO_TRY(stream);
     id_ = std::move(*exec);
     stream_ = std::move(*stream);
     co_return ok;
@@ -105,9 +101,7 @@ Task<Status> StartedExec::hear_beginning() {
         std::string heard;
         do {
             auto chunk = co_await stream_->read();
-            if (!chunk) {
-                co_return chunk.error();
-            }
+            CO_TRY(chunk);
             heard += chunk->bytes;
             chunks_.push_back(std::move(*chunk));
         } while (!settled_ && !chunks_.back().end && runtime_died(heard) && heard.size() <= longest_words);

@@ -54,9 +54,7 @@ private:
         }
         const auto owner = co_await run_command(place.relay->engine(), place.relay->container(),
                                                 {.command = {relay_init, "relay", "owner"}});
-        if (!owner) {
-            co_return owner.error();
-        }
+        CO_TRY(owner);
         place.user = owner->out.substr(0, owner->out.find('\n'));
         if (owner->exit_code != 0 || place.user.empty() ||
             place.user.find_first_not_of("0123456789:") != std::string::npos) {
@@ -130,9 +128,7 @@ private:
         const auto& place = places_.front();
         auto stream = co_await NodeStream::open(place.relay->engine(), place.relay->container(),
                                                 NodeName(place.relay->host()), exec_of(place));
-        if (!stream) {
-            co_return stream.error();
-        }
+        CO_TRY(stream);
         origin_ = std::move(*stream);
         co_return co_await scan_node(*origin_, data_folder, data_.exclude);
     }
@@ -198,9 +194,7 @@ private:
     Task<Status> mark(Place& place) {
         auto stream = co_await NodeStream::open(place.relay->engine(), place.relay->container(),
                                                 place.target->node.node, exec_of(place));
-        if (!stream) {
-            co_return stream.error();
-        }
+        CO_TRY(stream);
         place.stream = std::move(*stream);
         std::string messages;
         wire::append(messages, {.kind = Kind::open, .text = data_folder});

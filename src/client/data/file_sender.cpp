@@ -140,16 +140,12 @@ Task<Status> FileSender::read(Lane& lane) {
 Task<Status> FileSender::read_from(Lane& lane) {
     while (true) {
         const auto line = co_await lane.to.relay->lines().next_line();
-        if (!line) {
-            co_return line.error();
-        }
+        CO_TRY(line);
         if (!*line) {
             co_return ok;
         }
         auto message = wire::parse_relay_message(**line);
-        if (!message) {
-            co_return message.error();
-        }
+        CO_TRY(message);
         if (auto taken = take(lane, std::move(*message)); !taken) {
             co_return taken;
         }

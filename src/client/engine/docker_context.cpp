@@ -46,9 +46,7 @@ std::optional<TlsFiles> tls_files(const fs::path& folder) {
 
 Result<DockerContext> with_tls(const std::string& url, std::optional<TlsFiles> tls) {
     auto address = parse_engine_address(url);
-    if (!address) {
-        return address.error();
-    }
+    TRY(address);
     DockerContext context{std::move(*address), std::nullopt};
     if (tls && context.address.scheme == EngineAddress::Scheme::tcp) {
         context.address.scheme = EngineAddress::Scheme::tls;
@@ -102,9 +100,7 @@ Result<DockerContext> load_docker_context(const std::string& name, const Environ
                      "`docker context ls` lists them");
     }
     const auto meta = parse_context_meta(*text, name);
-    if (!meta) {
-        return meta.error();
-    }
+    TRY(meta);
     if (meta->skip_tls_verify) {
         return wrong(fmt::format("the context '{}' does not check the engine's certificate (skip-tls-verify)",
                                  printable(name)),

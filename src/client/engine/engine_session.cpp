@@ -45,9 +45,7 @@ Error EngineSession::located(Error error) const {
 // To the target: "/v1.40/…", as agreed with the engine. Tells what was asked, in words.
 Task<Result<std::string>> EngineSession::add_version(HttpRequest& request) {
     const auto version = co_await negotiate();
-    if (!version) {
-        co_return version.error();
-    }
+    CO_TRY(version);
     auto words = request_in_words(request);
     const bool libpod = request.target.starts_with("/libpod/");
     request.target = "/v" + (libpod ? libpod_version_ : to_string(*version)) + request.target;
@@ -127,9 +125,7 @@ Task<Result<HttpResponse>> EngineSession::call_aside(HttpRequest request, std::s
 Task<Result<HttpResponse>> EngineSession::call_on(HttpClient& client, HttpRequest request, std::string what,
                                                   std::vector<int> also, CallLimits limits) {
     auto asked = co_await add_version(request);
-    if (!asked) {
-        co_return asked.error();
-    }
+    CO_TRY(asked);
     auto answer = co_await client.call(std::move(request), limits);
     if (!answer) {
         co_return located(answer.error());
@@ -146,9 +142,7 @@ Task<Result<std::unique_ptr<HttpStream>>> EngineSession::open(HttpRequest reques
                                                               int* status) {
     const auto self = shared_from_this();
     auto asked = co_await add_version(request);
-    if (!asked) {
-        co_return asked.error();
-    }
+    CO_TRY(asked);
     ++own_round_trips_;
     auto connection = http.take_idle();
     if (!connection) {
@@ -171,9 +165,7 @@ EngineSession::open_upload(HttpRequest request, std::string what,
                            std::function<void(std::uint64_t)> on_sent) {
     const auto self = shared_from_this();
     auto asked = co_await add_version(request);
-    if (!asked) {
-        co_return asked.error();
-    }
+    CO_TRY(asked);
     ++own_round_trips_;
     auto stream =
         co_await HttpStream::upload(transport_, std::move(request), host_header_, std::move(on_sent));

@@ -86,9 +86,7 @@ constexpr std::size_t most_devices = 4096;
 
 Result<EngineInfo> decode_info(std::string_view text, ApiVersion negotiated) {
     const auto value = parse_json(text, "the answer to GET /info");
-    if (!value) {
-        return value.error();
-    }
+    TRY(value);
     JsonFields fields(*value, "the answer to GET /info");
     EngineInfo info;
     info.api = negotiated;
@@ -130,9 +128,7 @@ Result<EngineInfo> decode_info(std::string_view text, ApiVersion negotiated) {
 Result<std::vector<ContainerSummary>> decode_container_list(std::string_view text) {
     const std::string what = "the list of containers";
     const auto value = parse_json(text, what);
-    if (!value) {
-        return value.error();
-    }
+    TRY(value);
     if (!value->is_array()) {
         return Error{ErrorKind::protocol, "", what + " is not a list", ""};
     }
@@ -179,9 +175,7 @@ std::vector<DeviceRequest> decode_device_requests(JsonFields& host) {
 Result<ContainerDetails> decode_container(std::string_view text) {
     const std::string what = "the details of a container";
     const auto value = parse_json(text, what);
-    if (!value) {
-        return value.error();
-    }
+    TRY(value);
     JsonFields fields(*value, what);
     ContainerDetails details;
     details.id = ContainerId(fields.text("Id"));
@@ -205,9 +199,7 @@ Result<ContainerDetails> decode_container(std::string_view text) {
 
 Result<std::string> decode_id(std::string_view text, std::string_view what) {
     const auto value = parse_json(text, what);
-    if (!value) {
-        return value.error();
-    }
+    TRY(value);
     JsonFields fields(*value, std::string(what));
     auto id = fields.text("Id");
     if (id.empty()) {
@@ -219,9 +211,7 @@ Result<std::string> decode_id(std::string_view text, std::string_view what) {
 Result<ExecState> decode_exec(std::string_view text) {
     const std::string what = "the state of an exec";
     const auto value = parse_json(text, what);
-    if (!value) {
-        return value.error();
-    }
+    TRY(value);
     JsonFields fields(*value, what);
     ExecState state;
     state.running = fields.flag("Running");
@@ -235,9 +225,7 @@ Result<ExecState> decode_exec(std::string_view text) {
 Result<ImageDetails> decode_image(std::string_view text) {
     const std::string what = "the details of an image";
     const auto value = parse_json(text, what);
-    if (!value) {
-        return value.error();
-    }
+    TRY(value);
     JsonFields fields(*value, what);
     ImageDetails image;
     image.id = fields.text("Id");
@@ -284,9 +272,7 @@ Result<VolumeDetails> decode_volume(std::string_view text) {
 Result<std::vector<VolumeDetails>> decode_volume_list(std::string_view text) {
     const std::string what = "the list of volumes";
     const auto value = parse_json(text, what);
-    if (!value) {
-        return value.error();
-    }
+    TRY(value);
     JsonFields fields(*value, what);
     std::vector<VolumeDetails> volumes;
     const auto* rows = fields.find("Volumes"); // null where there are none
@@ -295,9 +281,7 @@ Result<std::vector<VolumeDetails>> decode_volume_list(std::string_view text) {
     }
     for (const auto& row : rows != nullptr && rows->is_array() ? *rows : json::array()) {
         auto volume = volume_of(row, what);
-        if (!volume) {
-            return volume.error();
-        }
+        TRY(volume);
         volumes.push_back(std::move(*volume));
     }
     return checked(std::move(volumes), fields);
@@ -305,9 +289,7 @@ Result<std::vector<VolumeDetails>> decode_volume_list(std::string_view text) {
 
 Result<EngineEvent> decode_event(std::string_view line) {
     const auto value = parse_json(line, "an event");
-    if (!value) {
-        return value.error();
-    }
+    TRY(value);
     JsonFields fields(*value, "an event");
     EngineEvent event;
     event.type = fields.text("Type");
@@ -322,9 +304,7 @@ Result<EngineEvent> decode_event(std::string_view line) {
 
 Result<PullProgress> decode_pull_message(std::string_view line) {
     const auto value = parse_json(line, "a message of the pull");
-    if (!value) {
-        return value.error();
-    }
+    TRY(value);
     JsonFields fields(*value, "a message of the pull");
     auto detail = fields.object("errorDetail");
     auto failure = detail.text("message");
@@ -339,9 +319,7 @@ Result<PullProgress> decode_pull_message(std::string_view line) {
 
 Result<BuildMessage> decode_build_message(std::string_view line) {
     const auto value = parse_json(line, "a message of the build");
-    if (!value) {
-        return value.error();
-    }
+    TRY(value);
     JsonFields fields(*value, "a message of the build");
     BuildMessage message;
     auto detail = fields.object("errorDetail");

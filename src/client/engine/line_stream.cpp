@@ -35,9 +35,7 @@ Task<Result<std::optional<std::string>>> LineStream::next() {
             co_return Error{ErrorKind::protocol, "", "a message of the engine is longer than 4 MiB", ""};
         }
         auto bytes = co_await stream_->read();
-        if (!bytes) {
-            co_return bytes.error();
-        }
+        CO_TRY(bytes);
         ended_ = bytes->empty();
         buffer_ += *bytes;
     }

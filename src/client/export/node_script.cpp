@@ -49,9 +49,7 @@ Result<NodeScript> node_script(const ExportJob& job, const ScriptWords& words) {
                      words.no_ssh_hint};
     }
     const auto launches = launches_of(job, job.request, words, markers);
-    if (!launches) {
-        return launches.error();
-    }
+    TRY(launches);
     return ScriptWriter(job, words, markers, *launches).write();
 }
 

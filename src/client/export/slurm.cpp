@@ -241,17 +241,11 @@ Result<Exported> export_slurm(ExportJob job, const SlurmOptions& options) {
                      "give it less"};
     }
     auto step = options.container ? container_step(job, options) : plain_step(job);
-    if (!step) {
-        return step.error();
-    }
+    TRY(step);
     const auto script = node_script(job, words_for(job));
-    if (!script) {
-        return script.error();
-    }
+    TRY(script);
     const auto text = text_of_node(job, *script);
-    if (const auto fits = fits_one_word(job, text); !fits) {
-        return fits.error();
-    }
+    TRY(fits_one_word(job, text));
     auto& mapped = step->mapped;
     mapped.insert({"--timeout", "--grace", "--max-restarts", "--backoff", "--image", "--sbatch", "--srun",
                    "--no-container"});

@@ -43,9 +43,7 @@ Task<Error> Forwarder::run(std::function<void()> on_ready, FirstTry first) {
 
 Task<Error> Forwarder::work(std::function<void()> on_ready, FirstTry first) {
     for (auto& port : ports_) {
-        if (const auto listens = listen_on(port); !listens) {
-            co_return listens.error();
-        }
+        CO_TRY(listen_on(port));
     }
     const auto ended = co_await with_watch(keep_up(std::move(on_ready), first), accept_all());
     co_return ended ? Error{} : ended.error();
@@ -108,9 +106,7 @@ Task<Status> Forwarder::try_once(const std::function<void()>& on_ready, Try& mad
         const auto find = goal_.find; // the goal may be another one before it has found
         place = co_await find();
     }
-    if (!place) {
-        co_return place.error();
-    }
+    CO_TRY(place);
     const auto tunnel = std::make_shared<TunnelClient>(executor_);
     tunnel_ = tunnel;
     std::optional<std::chrono::steady_clock::time_point> since;

@@ -27,9 +27,7 @@ Task<Error> run_node_tunnel(std::shared_ptr<TunnelClient> client, ContainerEngin
         .command = {layout::init, "tunnel", wire::tunnel_ask({.lease_ms = client->times().lease.count()})},
         .user = "0:0"};
     auto stream = co_await start_command(engine, std::move(id), std::move(config));
-    if (!stream) {
-        co_return stream.error();
-    }
+    CO_TRY(stream);
     const auto ended = co_await client->run(**stream, std::move(on_ready));
     co_return ended ? node_tunnel_ended(client->complaint()) : ended.error();
 }

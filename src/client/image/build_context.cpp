@@ -26,9 +26,7 @@ constexpr std::size_t sent_piece = std::size_t{1} << 20U;
 Result<BuildContext> BuildContext::pack(const std::string& folder, std::string_view dockerfile,
                                         const PackProgress& on_progress, const ContextFiles& more) {
     auto opened = open_context(folder, dockerfile);
-    if (!opened) {
-        return opened.error();
-    }
+    TRY(opened);
     BuildContext context;
     context.dockerfile_ = opened->dockerfile;
     if (opened->own_rules) { // a builder that knows the common file alone would follow it
@@ -38,13 +36,9 @@ Result<BuildContext> BuildContext::pack(const std::string& folder, std::string_v
     }
     opened->rules.keep(context.dockerfile_);
     const auto file = make_temporary_file();
-    if (!file) {
-        return file.error();
-    }
+    TRY(file);
     const auto packed = write_context(std::move(*opened), more, file->get(), on_progress);
-    if (!packed) {
-        return packed.error();
-    }
+    TRY(packed);
     context.size_ = *packed;
     struct stat status{};
     if (::fstat(file->get(), &status) != 0) {

@@ -73,9 +73,7 @@ private:
 
 Result<std::shared_ptr<FolderFiles>> files_of(ContextFolder context, const std::atomic<bool>& stop) {
     auto files = std::make_shared<FolderFiles>(std::move(context));
-    if (const auto read = files->read_list(stop); !read) {
-        return read.error();
-    }
+    TRY(files->read_list(stop));
     return files;
 }
 
@@ -92,13 +90,9 @@ Result<BuildFolders> read_build_folder(const std::string& folder, std::string_vi
     file->rules.drop_all();
     file->rules.keep(real);
     const auto all = files_of(std::move(*context), stop);
-    if (!all) {
-        return all.error();
-    }
+    TRY(all);
     const auto one = files_of(std::move(*file), stop);
-    if (!one) {
-        return one.error();
-    }
+    TRY(one);
     std::error_code ignored;
     const auto path = std::filesystem::canonical(folder, ignored).string();
     std::string host(256, '\0');

@@ -145,18 +145,14 @@ Task<Status> build_with(Builder builder, ContainerEngine& engine, const std::str
             [folder = image.build->context, file = image.build->dockerfile](const std::atomic<bool>& stop) {
                 return read_build_folder(folder, file, stop);
             });
-        if (!folders) {
-            co_return folders.error();
-        }
+        CO_TRY(folders);
         config.folders = std::move(folders->folders);
         config.folder_key = std::move(folders->key);
         config.dockerfile = std::move(folders->dockerfile);
         config.login = login_finder(executor, std::move(surroundings), host, reporter);
     } else {
         auto logins = co_await find_all_registry_auth(executor, std::move(surroundings));
-        if (!logins) {
-            co_return logins.error();
-        }
+        CO_TRY(logins);
         config.registry_config = std::move(*logins);
         auto packed = co_await BuildContext::pack_aside(
             image.build->context, image.build->dockerfile,
@@ -165,9 +161,7 @@ Task<Status> build_with(Builder builder, ContainerEngine& engine, const std::str
                               size.bytes, std::nullopt);
             },
             std::move(secrets.in_tar));
-        if (!packed) {
-            co_return packed.error();
-        }
+        CO_TRY(packed);
         context = std::move(*packed);
         config.dockerfile = context.dockerfile();
     }
@@ -208,9 +202,7 @@ Task<Status> build_in_step(ContainerEngine& engine, const std::string& host, Ima
                            AuthSurroundings surroundings, Step& step, Reporter& reporter) {
     const bool secrets = !image.build->secrets.empty();
     const auto builder = co_await engine.builder(secrets);
-    if (!builder) {
-        co_return builder.error();
-    }
+    CO_TRY(builder);
     auto built = co_await build_with(*builder, engine, host, image, surroundings, step, reporter);
     if (built || *builder != Builder::buildkit) {
         co_return built;

@@ -67,13 +67,9 @@ Status read_rules(ContextFolder& context) {
         path = (std::filesystem::path(context.path) / ".dockerignore").string();
         lines = read_if_there(path);
     }
-    if (!lines) {
-        return lines.error();
-    }
+    TRY(lines);
     auto rules = DockerIgnore::parse(lines->value_or(""), printable(path));
-    if (!rules) {
-        return rules.error();
-    }
+    TRY(rules);
     context.rules = std::move(*rules);
     return ok;
 }
@@ -100,13 +96,9 @@ Result<ContextFolder> open_context(const std::string& folder, std::string_view d
             "put it into the folder: the engine sees nothing else"};
     }
     const auto real = check_dockerfile(folder, context.dockerfile);
-    if (!real) {
-        return real.error();
-    }
+    TRY(real);
     context.real_file = *real;
-    if (const auto read = read_rules(context); !read) {
-        return read.error();
-    }
+    TRY(read_rules(context));
     return context;
 }
 

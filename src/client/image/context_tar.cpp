@@ -147,9 +147,7 @@ private:
 Result<PackedSize> write_context(ContextFolder context, const ContextFiles& more, int file,
                                  const PackProgress& on_progress) {
     Packer packer(std::move(context), on_progress);
-    if (const auto packed = packer.pack(file, more); !packed) {
-        return packed.error();
-    }
+    TRY(packer.pack(file, more));
     return packer.size();
 }
 

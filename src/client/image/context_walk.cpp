@@ -53,9 +53,7 @@ public:
 
     Status walk_folder(const std::string& name) {
         auto all = list(name);
-        if (!all) {
-            return all.error();
-        }
+        TRY(all);
         for (auto& found : *all) {
             const bool ignored = context_.rules.ignored(found.name);
             const bool is_folder = S_ISDIR(found.status.st_mode);

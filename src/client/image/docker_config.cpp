@@ -110,9 +110,7 @@ Result<DockerConfig> parse_docker_config(std::string_view json) {
     }
     for (const auto& [key, entry] : auths->items()) {
         auto login = parse_login(key, entry);
-        if (!login) {
-            return login.error();
-        }
+        TRY(login);
         config.logins[key] = std::move(*login);
     }
     return config;

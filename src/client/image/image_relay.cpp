@@ -68,9 +68,7 @@ Task<Status> ImageRelay::tell_image(const ImageSpool& spool) {
 Task<Status> ImageRelay::serve() {
     while (true) {
         const auto line = co_await lines().next_line();
-        if (!line) {
-            co_return line.error();
-        }
+        CO_TRY(line);
         if (!*line) {
             co_return ok;
         }
@@ -180,9 +178,7 @@ Error ImageRelay::why_not(const ImageRef& ref, Error error) {
 
 Task<Status> ImageRelay::look_at(const ImageRef& ref, const std::vector<std::string>& layers) {
     const auto there = co_await engine().inspect_image(ref);
-    if (!there) {
-        co_return there.error();
-    }
+    CO_TRY(there);
     co_return there->layers == layers
         ? Status(ok)
         : Error{ErrorKind::protocol, "", "what arrived is not the image that was sent", ""};

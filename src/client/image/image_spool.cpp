@@ -90,25 +90,17 @@ Task<Result<std::unique_ptr<ImageSpool>>> ImageSpool::fill(ContainerEngine& from
                                                            std::function<void(std::uint64_t)> on_progress,
                                                            GrowingFiles& growing) {
     auto folder = make_temporary_folder();
-    if (!folder) {
-        co_return folder.error();
-    }
+    CO_TRY(folder);
     std::unique_ptr<ImageSpool> spool(new ImageSpool());
     spool->folder_ = std::move(*folder);
     auto thread = TarThread::start(co_await boost::asio::this_coro::executor, spool->folder_, growing);
-    if (!thread) {
-        co_return thread.error();
-    }
+    CO_TRY(thread);
     auto source = co_await from.export_image(ref);
-    if (!source) {
-        co_return source.error();
-    }
+    CO_TRY(source);
     std::uint64_t total = 0;
     while (true) {
         const auto bytes = co_await (*source)->read();
-        if (!bytes) {
-            co_return bytes.error();
-        }
+        CO_TRY(bytes);
         if (bytes->empty() || !co_await (*thread)->give(*bytes)) {
             break;
         }
@@ -116,12 +108,8 @@ Task<Result<std::unique_ptr<ImageSpool>>> ImageSpool::fill(ContainerEngine& from
         on_progress(total);
     }
     auto files = co_await (*thread)->finish();
-    if (!files) {
-        co_return files.error();
-    }
-    if (const auto finished = spool->finish(ref, std::move(*files)); !finished) {
-        co_return finished.error();
-    }
+    CO_TRY(files);
+    CO_TRY(spool->finish(ref, std::move(*files)));
     co_return std::move(spool);
 }
 
@@ -149,13 +137,9 @@ Status ImageSpool::finish(const ImageRef& ref, Files files) {
         return std::string(std::istreambuf_iterator<char>(file), {});
     };
     const auto manifest_text = read("manifest.json");
-    if (!manifest_text) {
-        return manifest_text.error();
-    }
+    TRY(manifest_text);
     const auto manifest = parse_save_manifest(*manifest_text);
-    if (!manifest) {
-        return manifest.error();
-    }
+    TRY(manifest);
     Status named = ok;
     const auto take = [&](const std::string& name, SavedBlob& blob) {
         const auto found = files.find(name);

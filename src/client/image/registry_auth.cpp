@@ -108,9 +108,7 @@ Task<Result<FoundLogin>> login_of(boost::asio::any_io_executor executor, DockerC
     FoundLogin found{.login = login_in_file(config, registry), .source = file};
     if (const auto helper = helper_for(config, registry); !helper.empty()) {
         auto told = co_await ask_helper(executor, helper, file, credentials_key(registry), limit);
-        if (!told) {
-            co_return told.error();
-        }
+        CO_TRY(told);
         found.login = std::move(*told);
         found.source = "docker-credential-" + helper;
     }
@@ -175,26 +173,20 @@ Task<Result<RegistryAuth>> find_registry_auth(boost::asio::any_io_executor execu
 Task<Result<FoundLogin>> find_registry_login(boost::asio::any_io_executor executor, std::string registry,
                                              AuthSurroundings surroundings) {
     const auto given = given_config(surroundings);
-    if (!given) {
-        co_return given.error();
-    }
+    CO_TRY(given);
     if (auto login = login_in_file(*given, registry)) {
         co_return FoundLogin{.login = std::move(login), .source = given_name};
     }
     const auto file = config_file(surroundings);
     const auto config = read_config(file);
-    if (!config) {
-        co_return config.error();
-    }
+    CO_TRY(config);
     co_return co_await login_of(executor, *config, file, registry, surroundings.helper_limit);
 }
 
 Task<Result<std::string>> find_all_registry_auth(boost::asio::any_io_executor executor,
                                                  AuthSurroundings surroundings) {
     const auto given = given_config(surroundings);
-    if (!given) {
-        co_return given.error();
-    }
+    CO_TRY(given);
     const auto file = config_file(surroundings);
     const auto read = read_config(file);
     const auto config = read ? *read : DockerConfig{};

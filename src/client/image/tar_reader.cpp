@@ -119,9 +119,7 @@ Result<std::map<std::string, SavedBlob>> take_tar_apart(int from, const std::fil
             links[name] = resolve_in_tar(name, symbolic);
         } else if (::archive_entry_filetype(entry) == AE_IFREG) {
             auto blob = keep(tar.get(), folder / std::to_string(count), growing, buffer);
-            if (!blob) {
-                return blob.error();
-            }
+            TRY(blob);
             if (!*blob) {
                 return Error{ErrorKind::protocol, "",
                              fmt::format("what the engine gave as an image is not one: {} in it has holes",

@@ -67,9 +67,7 @@ private:
 Task<Result<wire::JobResult>> stop_part(ContainerEngine& engine, ContainerId id, wire::JobQuery query) {
     const auto answer =
         co_await run_command(engine, id, node_command({"job", "stop", wire::job_query(query)}));
-    if (!answer) {
-        co_return answer.error();
-    }
+    CO_TRY(answer);
     wire::FrameDecoder decoder;
     decoder.feed(answer->out);
     for (auto frame = decoder.next(); frame && *frame; frame = decoder.next()) {

@@ -32,9 +32,7 @@ Task<Status> NodeJob::hear_turns(HearTurn hear) {
             co_return std::move(end.error);
         }
         auto turn = co_await open_again(std::move(end.error));
-        if (!turn) {
-            co_return turn.error();
-        }
+        CO_TRY(turn);
         if (!hear(std::move(*turn), true)) {
             co_return ok;
         }

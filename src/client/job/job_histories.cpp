@@ -26,9 +26,7 @@ Task<Result<std::optional<wire::JobHistory>>> ask_history(ContainerEngine& engin
                                                           std::size_t points) {
     const auto answer = co_await run_command(
         engine, id, node_command({"job", "history", job.str(), std::to_string(points)}), longest_history);
-    if (!answer) {
-        co_return answer.error();
-    }
+    CO_TRY(answer);
     if (answer->exit_code != 0) {
         co_return Error{ErrorKind::node, "",
                         "it does not tell its history of the job: " + printable(answer->err),
@@ -38,9 +36,7 @@ Task<Result<std::optional<wire::JobHistory>>> ask_history(ContainerEngine& engin
         co_return std::optional<wire::JobHistory>();
     }
     auto history = wire::parse_job_history(answer->out);
-    if (!history) {
-        co_return history.error();
-    }
+    CO_TRY(history);
     co_return std::optional(std::move(*history));
 }
 

@@ -66,9 +66,7 @@ Task<Result<std::vector<wire::JobSummary>>> ask(ContainerEngine& engine, Contain
     if ((!answer || answer->exit_code != 0) && co_await has_ended(engine, id)) {
         co_return gone_node(ErrorKind::not_found);
     }
-    if (!answer) {
-        co_return answer.error();
-    }
+    CO_TRY(answer);
     if (answer->exit_code != 0) {
         co_return Error{lacks_init(*answer) ? ErrorKind::not_found : ErrorKind::node, "",
                         "its jobs cannot be listed: " + printable(answer->err), ""};

@@ -23,18 +23,14 @@ constexpr std::size_t longest_stacks = 64U << 20U;
 Task<Result<std::vector<wire::RankStack>>> ask_stacks(ContainerEngine& engine, ContainerId id, JobId job) {
     const auto answer =
         co_await run_command(engine, id, node_command({"job", "stacks", job.str()}), longest_stacks);
-    if (!answer) {
-        co_return answer.error();
-    }
+    CO_TRY(answer);
     std::vector<wire::RankStack> ranks;
     for (const auto& line : split(answer->out, '\n')) {
         if (line.empty()) {
             continue;
         }
         auto word = wire::parse_stacks_word(line);
-        if (!word) {
-            co_return word.error();
-        }
+        CO_TRY(word);
         if (!word->over) {
             ranks.push_back(std::move(word->stack));
         }

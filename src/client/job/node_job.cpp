@@ -41,9 +41,7 @@ Task<Status> NodeJob::connect(std::vector<std::string> arguments, std::string fi
     config.command = std::move(arguments);
     config.user = "0:0";
     auto exec = co_await start_command(engine_, node_.id, std::move(config));
-    if (!exec) {
-        co_return exec.error();
-    }
+    CO_TRY(exec);
     // The last order goes first: it may not have arrived. Nobody else writes before stream_ is set.
     const auto lines = first_lines + (order_ ? wire::job_command_line(*order_) : "");
     if (!lines.empty()) {
@@ -79,9 +77,7 @@ Task<Result<wire::LaunchFacts>> NodeJob::open() {
 
 Task<Result<wire::LaunchFacts>> NodeJob::ask() {
     auto connected = co_await connect({layout::init, "job", "start"}, nlohmann::json(opening_).dump() + "\n");
-    if (!connected) {
-        co_return connected.error();
-    }
+    CO_TRY(connected);
     co_return co_await wait_for_facts();
 }
 
@@ -95,17 +91,13 @@ Task<Result<wire::LaunchFacts>> NodeJob::wait_for_facts() {
 Task<Result<wire::LaunchFacts>> NodeJob::read_facts() {
     while (true) {
         const auto frame = co_await read_frame();
-        if (!frame) {
-            co_return frame.error();
-        }
+        CO_TRY(frame);
         if (!*frame) {
             co_return end_of_stream();
         }
         if ((*frame)->kind == wire::Frame::Kind::control) {
             auto event = wire::parse_job_event((*frame)->payload);
-            if (!event) {
-                co_return event.error();
-            }
+            CO_TRY(event);
             if (event->type == wire::JobEvent::Type::error) {
                 co_return event->error;
             }
@@ -149,9 +141,7 @@ Task<Result<wire::JobResult>> NodeJob::follow(wire::JobQuery query, Handlers han
     }
     auto result = co_await read_frames();
     ended_ = true;
-    if (!result) {
-        co_return result.error();
-    }
+    CO_TRY(result);
     co_return (*result).value_or(wire::JobResult{});
 }
 
@@ -280,9 +270,7 @@ Task<Result<std::optional<wire::Frame>>> NodeJob::read_frame() {
         listens_ = true;
         auto chunk = co_await read_chunk(*stream);
         listens_ = false;
-        if (!chunk) {
-            co_return chunk.error();
-        }
+        CO_TRY(chunk);
         if (chunk->end) {
             co_return std::optional<wire::Frame>{};
         }
@@ -298,9 +286,7 @@ Task<Result<std::optional<wire::Frame>>> NodeJob::read_frame() {
 Task<Result<std::optional<wire::JobResult>>> NodeJob::read_frames() {
     while (true) {
         const auto frame = co_await read_frame();
-        if (!frame) {
-            co_return frame.error();
-        }
+        CO_TRY(frame);
         if (!*frame) {
             co_return std::optional<wire::JobResult>{};
         }
@@ -326,9 +312,7 @@ Result<std::optional<wire::JobResult>> NodeJob::handle(const wire::Frame& frame)
         return going_on;
     }
     auto event = wire::parse_job_event(frame.payload);
-    if (!event) {
-        return event.error();
-    }
+    TRY(event);
     switch (event->type) {
     case wire::JobEvent::Type::prepared:
     case wire::JobEvent::Type::turn: // of before the start

@@ -56,16 +56,12 @@ public:
 
     Result<NodeChoice> choose(const NodeWords& words) {
         const auto named = find_named(spec_, words); // wrong as a whole?
-        if (!named) {
-            return named.error();
-        }
+        TRY(named);
         const auto all = split_host_list(words.text);
         for (const bool counted : {false, true}) { // what is named is none of a choice
             for (std::size_t i = 0; i < all.size(); ++i) {
                 if ((any_of_a_group_ && is_counted_group(all[i])) == counted) {
-                    if (auto added = add(words, all[i], i, counted); !added) {
-                        return added.error();
-                    }
+                    TRY(add(words, all[i], i, counted));
                 }
             }
         }
@@ -194,9 +190,7 @@ Result<NodeChoice> choose_nodes(const ClusterSpec& spec, const std::vector<Ready
     const bool by_words = !selection.empty() && !count;
     const auto out = excluded.empty() ? Result<std::vector<NamedNode>>(std::vector<NamedNode>())
                                       : find_named(spec, of_option("--exclude", excluded));
-    if (!out) {
-        return out.error();
-    }
+    TRY(out);
     std::set<NodeName> without;
     for (const auto& node : *out) {
         without.insert(node.name);

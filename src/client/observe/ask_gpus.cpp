@@ -34,14 +34,10 @@ Error does_not_say(const std::string& said) {
 // Two round trips: what it ends with is of no interest.
 Task<Result<wire::GpuReport>> ask_one(ContainerEngine& engine, ContainerId id, std::int64_t in_use_mib) {
     auto exec = co_await start_command(engine, id, gpus_command(in_use_mib));
-    if (!exec) {
-        co_return exec.error();
-    }
+    CO_TRY(exec);
     ExecLines lines(std::move(*exec));
     const auto line = co_await lines.next_line();
-    if (!line) {
-        co_return line.error();
-    }
+    CO_TRY(line);
     co_return *line ? wire::parse_gpu_report(**line) : does_not_say(lines.err());
 }
 
@@ -69,9 +65,7 @@ Task<Error> follow_gpus(ContainerEngine& engine, const ReadyNode& node, std::int
     followed.command.emplace_back("--watch");
     followed.hear = [&](std::string_view line) -> Status {
         auto report = wire::parse_gpu_report(line);
-        if (!report) {
-            return report.error();
-        }
+        TRY(report);
         hear(std::move(*report));
         return ok;
     };

@@ -19,9 +19,7 @@ Task<Error> follow_samples(ContainerEngine& engine, const ReadyNode& node, int i
         .longest_silence = patience + 3 * std::chrono::milliseconds(interval_ms)};
     followed.hear = [&](std::string_view line) -> Status {
         auto sample = reader.hear(line);
-        if (!sample) {
-            return sample.error();
-        }
+        TRY(sample);
         if (*sample && reader.has_facts()) {
             hear(reader.facts(), std::move(**sample));
         }

@@ -17,9 +17,7 @@ constexpr auto between_signs_of_life = 10s;
 Task<Error> give_signs_of_life(ExecLines& lines) {
     while (true) {
         co_await pause_for(between_signs_of_life);
-        if (const auto written = co_await lines.write("\n"); !written) {
-            co_return written.error();
-        }
+        CO_TRY(co_await lines.write("\n"));
     }
 }
 
@@ -35,9 +33,7 @@ Task<Result<std::optional<std::string>>> next_of(ExecLines& lines, const Followe
 Task<Status> read_lines(ExecLines& lines, const FollowedLines& followed) {
     while (true) {
         const auto line = co_await next_of(lines, followed);
-        if (!line) {
-            co_return line.error();
-        }
+        CO_TRY(line);
         if (!*line) {
             auto error = followed.at_end;
             const auto why = lines.err().substr(0, lines.err().find('\n')); // a usage text has many lines
@@ -58,9 +54,7 @@ Task<Error> follow_lines(ContainerEngine& engine, const ReadyNode& node, Followe
     config.user = "0:0";
     config.stdin_open = true;
     auto exec = co_await start_command(engine, node.id, std::move(config));
-    if (!exec) {
-        co_return exec.error();
-    }
+    CO_TRY(exec);
     ExecLines lines(std::move(*exec));
     const auto ended = co_await with_watch(read_lines(lines, followed), give_signs_of_life(lines));
     co_return ended.error();

@@ -27,15 +27,11 @@ constexpr const char* try_smi = "does nvidia-smi work on that host?";
 // Everything that the container writes to stdout until it ends; `err` takes the rest.
 Task<Result<std::string>> said_by(ContainerEngine& engine, ContainerId id, std::string& err) {
     auto log = co_await engine.container_logs(id, {.follow = true});
-    if (!log) {
-        co_return log.error();
-    }
+    CO_TRY(log);
     std::string out;
     while (true) {
         auto chunk = co_await (*log)->read();
-        if (!chunk) {
-            co_return chunk.error();
-        }
+        CO_TRY(chunk);
         if (chunk->end) {
             co_return out;
         }
@@ -107,9 +103,7 @@ private:
 
     Task<Result<wire::GpuReport>> made_and_heard(std::string name, ContainerConfig config) {
         auto id = co_await engine_.create_container(name, config);
-        if (!id) {
-            co_return id.error();
-        }
+        CO_TRY(id);
         co_return co_await start_and_hear(engine_, *id);
     }
 
@@ -133,17 +127,13 @@ Task<Result<wire::GpuReport>> ask_host(const ClusterSpec& spec, ContainerEngine&
 } // namespace
 
 Task<Result<wire::GpuReport>> start_and_hear(ContainerEngine& engine, ContainerId helper) {
-    if (const auto started = co_await engine.start_container(helper); !started) {
-        co_return started.error();
-    }
+    CO_TRY(co_await engine.start_container(helper));
     std::string err;
     const auto said = co_await with_timeout(
         said_by(engine, helper, err), helper_limit,
         Error{ErrorKind::timeout, "",
               "the host did not report its GPUs within " + format_duration(helper_limit), try_smi});
-    if (!said) {
-        co_return said.error();
-    }
+    CO_TRY(said);
     auto report = wire::parse_gpu_report(said->substr(0, said->find('\n')));
     if (!report) {
         co_return Error{ErrorKind::node, "",

@@ -54,9 +54,7 @@ public:
     // Ends at the first error that leaves the host unknown.
     Task<Result<ObservedHost>> run() {
         const auto version = co_await engine_.ping();
-        if (!version) {
-            co_return version.error();
-        }
+        CO_TRY(version);
         std::vector<Task<Status>> reads;
         reads.push_back(read_containers());
         if (!toolkits_.empty()) {
@@ -89,18 +87,14 @@ public:
 private:
     static std::optional<Error> first_error(const std::vector<Status>& results) {
         for (const auto& result : results) {
-            if (!result) {
-                return result.error();
-            }
+            TRY(result);
         }
         return std::nullopt;
     }
 
     Task<Status> read_info() {
         auto info = co_await engine_.info();
-        if (!info) {
-            co_return info.error();
-        }
+        CO_TRY(info);
         host_.engine = std::move(*info);
         co_return ok;
     }
@@ -139,9 +133,7 @@ private:
 
     Task<Status> read_containers() {
         auto containers = co_await engine_.list_containers({.labels = {labels::cluster}});
-        if (!containers) {
-            co_return containers.error();
-        }
+        CO_TRY(containers);
         host_.neighbours = neighbours_in(*containers, spec_.name);
         for (auto& container : *containers) {
             if (label_of(container.labels, labels::cluster) != spec_.name.str()) {

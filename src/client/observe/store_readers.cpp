@@ -69,9 +69,7 @@ Task<Result<ContainerId>> StoreReaders::make(ContainerEngine& engine, std::strin
     if (!id) {
         co_return id;
     }
-    if (const auto started = co_await engine.start_container(*id); !started) {
-        co_return started.error();
-    }
+    CO_TRY(co_await engine.start_container(*id));
     co_return id;
 }
 

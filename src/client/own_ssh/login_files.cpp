@@ -184,9 +184,7 @@ Result<std::string> LoginFiles::public_key() const {
 }
 
 Result<std::string> LoginFiles::make_key() const {
-    if (auto made = make_folder(); !made) {
-        return made.error();
-    }
+    TRY(make_folder());
     const WriterLock lock(places_.state);
     if (auto there = public_key(); there || there.error().kind != ErrorKind::not_found) {
         return there;
@@ -206,9 +204,7 @@ Status LoginFiles::write_known_hosts(const std::vector<SshNode>& nodes) const {
     std::string text;
     for (const auto& node : nodes) {
         auto more = with_host_key(text, node.node, node.host_key);
-        if (!more) {
-            return more.error();
-        }
+        TRY(more);
         text = std::move(*more);
     }
     const WriterLock lock(places_.state);

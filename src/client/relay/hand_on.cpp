@@ -133,9 +133,7 @@ Task<bool> HandOn::take_from(Source& source, ContainerEngine& engine, const std:
 Task<Status> HandOn::import_from(Source& source, ContainerEngine& engine, const Told& told) {
     std::string url;
     auto lines = co_await begin_giving(source, random_hex(64), url);
-    if (!lines) {
-        co_return lines.error();
-    }
+    CO_TRY(lines);
     co_return co_await with_watch(engine.pull_image(image_at(url, what_.repository, what_.tag), "", "", {}),
                                   watch(**lines, told));
 }
@@ -145,20 +143,14 @@ Task<Result<std::unique_ptr<ExecLines>>> HandOn::begin_giving(const Source& sour
     auto exec =
         co_await start_command(*source.engine, source.container,
                                {.command = source.command, .user = fmt::format("{0}:{0}", relay_account)});
-    if (!exec) {
-        co_return exec.error();
-    }
+    CO_TRY(exec);
     auto lines = std::make_unique<ExecLines>(std::move(*exec));
     const wire::RelayOpening opening{
         .token = token, .address = source.address, .interface = source.interface, .subnets = source.subnets};
-    if (const auto written = co_await lines->write(wire::to_line(opening)); !written) {
-        co_return written.error();
-    }
+    CO_TRY(co_await lines->write(wire::to_line(opening)));
     const auto line = co_await with_timeout(lines->next_line(), answer_limit,
                                             Error{ErrorKind::timeout, "", "it does not answer", ""});
-    if (!line) {
-        co_return line.error();
-    }
+    CO_TRY(line);
     const auto message = *line ? wire::parse_relay_message(**line) : Result<wire::RelayMessage>(Error{});
     if (!message || message->type != wire::RelayMessage::Type::listening || message->peer_port == 0) {
         co_return broke_off(*lines);
@@ -173,9 +165,7 @@ Task<Error> HandOn::watch(ExecLines& lines, Told told) {
     Error late{ErrorKind::timeout, "", "the engine does not reach it", ""};
     for (auto limit = ask_limit;;) {
         const auto line = co_await with_timeout(lines.next_line(), limit, late);
-        if (!line) {
-            co_return line.error();
-        }
+        CO_TRY(line);
         const auto message = *line ? wire::parse_relay_message(**line) : Result<wire::RelayMessage>(Error{});
         if (!message || (message->type != Type::progress && message->type != Type::done)) {
             co_return broke_off(lines);

@@ -57,9 +57,7 @@ Task<Status> RelayHost::make_container() {
 
 Status RelayHost::choose_program(const EngineInfo& info) {
     const auto program = setting_.programs->of(info.architecture);
-    if (!program) {
-        return program.error();
-    }
+    TRY(program);
     program_ = *program;
     return ok;
 }
@@ -107,9 +105,7 @@ Task<Status> RelayHost::make_and_start() {
 
 Task<Status> RelayHost::begin(wire::RelayOpening opening, std::string user) {
     auto exec = co_await start_command(engine_, container_, {.command = {relay_init, "relay"}, .user = user});
-    if (!exec) {
-        co_return exec.error();
-    }
+    CO_TRY(exec);
     lines_ = std::make_unique<ExecLines>(std::move(*exec));
     opening.address = setting_.address;
     opening.interface = setting_.interface;
@@ -118,9 +114,7 @@ Task<Status> RelayHost::begin(wire::RelayOpening opening, std::string user) {
         co_return written;
     }
     const auto line = co_await lines_->next_line();
-    if (!line) {
-        co_return line.error();
-    }
+    CO_TRY(line);
     const auto message = *line ? wire::parse_relay_message(**line) : Result<wire::RelayMessage>(Error{});
     if (!message || message->type != wire::RelayMessage::Type::listening ||
         (message->engine_port == 0) != opening.tree) {

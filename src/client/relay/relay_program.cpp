@@ -48,13 +48,9 @@ Result<RelayProgram> make_relay_program(std::span<const char> toolkit_tar) {
     const std::string name = wire::relay_program + 1;
     const auto tar = tar_of_one({toolkit_tar.data(), toolkit_tar.size()}, "libexec/" + name, name,
                                 {.name = relay_folder + 1, .owner = relay_account});
-    if (!tar) {
-        return tar.error();
-    }
+    TRY(tar);
     auto packed = gzip(*tar);
-    if (!packed) {
-        return packed.error();
-    }
+    TRY(packed);
     return RelayProgram{.tar = std::move(*packed), .digest = sha256_of(*tar)};
 }
 

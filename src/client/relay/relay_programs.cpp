@@ -19,9 +19,7 @@ Result<const RelayPrograms::One*> RelayPrograms::of(const std::string& machine) 
                      "it has one for " + toolkits_.architectures()};
     }
     auto program = make_relay_program(toolkit->tar());
-    if (!program) {
-        return program.error();
-    }
+    TRY(program);
     constexpr const char* repository = "dockdist-relay";
     One one{.image = ImageRef(repository + (":" + toolkit->version)), .program = std::move(*program)};
     if (HandOn::is_worth_it(hosts_, one.program.tar.size())) {

@@ -145,9 +145,7 @@ Result<ListenAddress> parse_listen_address(const std::string& text, bool anywher
 Result<HttpServer> HttpServer::listen(const asio::any_io_executor& executor, const std::string& address,
                                       bool anywhere, const std::string& hint) {
     const auto at = parse_listen_address(address, anywhere);
-    if (!at) {
-        return at.error();
-    }
+    TRY(at);
     tcp::acceptor acceptor(executor);
     const tcp::endpoint endpoint(asio::ip::make_address(at->host), at->port);
     if (const auto error = listen_at(acceptor, endpoint)) {
@@ -194,9 +192,7 @@ Task<Status> HttpServer::talk(tcp::socket& socket, const Answers& answers) {
     auto patience = first_request;
     while (true) {
         auto request = co_await with_timeout(read_request(socket, buffer), patience, gone());
-        if (!request) {
-            co_return request.error();
-        }
+        CO_TRY(request);
         patience = longest_request;
         const auto turn = co_await turns_.acquire(); // each holds a whole page
         auto reply = refusal(*request, loopback);

@@ -108,9 +108,7 @@ private:
 
     Status read_hosts(const std::vector<std::string>& words) {
         const auto names = expand_ansible_range(words.front());
-        if (!names) {
-            return names.error();
-        }
+        TRY(names);
         for (const auto& name : *names) {
             const auto host = builder_.host_with_port(name);
             builder_.add_host(group_, host);

@@ -55,9 +55,7 @@ public:
             if (name == "_meta") {
                 continue;
             }
-            if (const auto read = read_group(name, group); !read) {
-                return read.error();
-            }
+            TRY(read_group(name, group));
         }
         if (const auto meta = root.find("_meta");
             meta != root.end() && meta->is_object() && meta->contains("hostvars")) {

@@ -117,9 +117,7 @@ Result<InventoryBuilder> read_ansible_yaml(std::string_view text) {
     }
     YamlReader reader;
     for (const auto& entry : document.root->entries) {
-        if (auto done = reader.read_group(entry.key, *entry.value); !done) {
-            return done.error();
-        }
+        TRY(reader.read_group(entry.key, *entry.value));
     }
     return reader.take();
 }

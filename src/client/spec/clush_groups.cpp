@@ -175,9 +175,7 @@ bool is_yaml_of_sources(std::string_view text) {
 
 Result<Inventory> parse_clush_groups(std::string_view text) {
     const auto groups = is_yaml_of_sources(text) ? read_sources(text) : read_lines(text);
-    if (!groups) {
-        return groups.error();
-    }
+    TRY(groups);
     InventoryBuilder builder;
     NodeSets sets(*groups);
     for (const auto& each : *groups) {

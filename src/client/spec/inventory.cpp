@@ -173,20 +173,14 @@ Status read_host_line(std::string_view line, HostLines& lines) {
     for (const auto& word : words_of(line)) {
         const auto taken = take_slots(word, slots);
         if (!taken || *taken) {
-            if (!taken) {
-                return taken.error();
-            }
+            TRY(taken);
             continue;
         }
         const auto names = read_names(word);
-        if (!names) {
-            return names.error();
-        }
+        TRY(names);
         for (auto name : *names) {
             const auto behind = take_number_behind(name);
-            if (!behind) {
-                return behind.error();
-            }
+            TRY(behind);
             hosts.push_back(read_listed(name));
             hosts.back().slots = *behind;
         }
@@ -212,12 +206,8 @@ Result<Inventory> parse_ansible(const ListText& list) {
     auto builder = json                         ? std::move(*json)
                    : looks_like_yaml(list.text) ? read_ansible_yaml(list.text)
                                                 : read_ansible_ini(list.text);
-    if (!builder) {
-        return builder.error();
-    }
-    if (const auto taken = builder->take_beside(list.beside); !taken) {
-        return taken.error();
-    }
+    TRY(builder);
+    TRY(builder->take_beside(list.beside));
     return builder->build();
 }
 

@@ -249,9 +249,7 @@ Result<Inventory> InventoryBuilder::build() {
             add_host(all->second, i);
         }
     }
-    if (const auto measured = measure_depths(); !measured) {
-        return measured.error();
-    }
+    TRY(measure_depths());
     Inventory inventory;
     std::vector<std::vector<bool>> members;
     for (std::size_t i = 0; i < groups_.size(); ++i) {
@@ -275,9 +273,7 @@ Result<Inventory> InventoryBuilder::build() {
             }
         }
         auto listed = to_host(hosts_[host].name, variables);
-        if (!listed) {
-            return listed.error();
-        }
+        TRY(listed);
         inventory.hosts.push_back(std::move(*listed));
     }
     for (std::size_t i = 0; i < groups_.size(); ++i) {

@@ -36,9 +36,7 @@ public:
             const auto at = word.find('@');
             const auto taken = at == std::string::npos ? take_names(word)
                                                        : take_group(word.substr(0, at), word.substr(at + 1));
-            if (!taken) {
-                return taken.error();
-            }
+            TRY(taken);
         }
         return std::move(found_);
     }

@@ -70,9 +70,7 @@ Result<GpuSpec> gpus_of(std::string_view resources) {
             continue;
         }
         auto indices = indices_of(places);
-        if (!indices) {
-            return indices.error();
-        }
+        TRY(indices);
         gpus.devices.insert(gpus.devices.end(), indices->begin(), indices->end());
     }
     if (!gpus.devices.empty()) {
@@ -94,13 +92,9 @@ Result<std::map<std::string, GpuSpec>> gpus_by_node(ScontrolLines job) {
             continue;
         }
         auto nodes = read_host_list(list);
-        if (!nodes) {
-            return nodes.error();
-        }
+        TRY(nodes);
         const auto given = gpus_of(scontrol_value(line, "Nodes=", "GRES="));
-        if (!given) {
-            return given.error();
-        }
+        TRY(given);
         for (const auto& node : *nodes) {
             gpus.insert_or_assign(node, *given);
         }
@@ -190,17 +184,11 @@ Result<Inventory> parse_allocation(std::string_view text) {
     const auto lines = split(text, '\n');
     const auto [job, records] = records_of(lines);
     const auto list = node_list_of(job);
-    if (!list) {
-        return list.error();
-    }
+    TRY(list);
     const auto names = read_host_list(*list);
-    if (!names) {
-        return names.error();
-    }
+    TRY(names);
     const auto given = gpus_by_node(job);
-    if (!given) {
-        return given.error();
-    }
+    TRY(given);
     std::map<std::string, ScontrolLines> by_name;
     for (const auto& record : records) {
         by_name.emplace(scontrol_value(record, "NodeName="), record);

@@ -114,9 +114,7 @@ private:
                          .hint = "name the file that it is to become"};
         }
         auto folder = open_place();
-        if (!folder) {
-            return folder.error();
-        }
+        TRY(folder);
         writer_.emplace(std::move(*folder));
         return ok;
     }
@@ -136,9 +134,7 @@ private:
         const auto parent = into_.name.substr(0, into_.name.rfind('/') + 1);
         const auto below = fetched_.folder ? into_.name : parent.substr(0, parent.size() - !parent.empty());
         for (auto slash = below.find('/'); !below.empty(); slash = below.find('/', slash + 1)) {
-            if (const auto made = above.make_folder(below.substr(0, slash), mask_); !made) {
-                return made.error();
-            }
+            TRY(above.make_folder(below.substr(0, slash), mask_));
             if (slash == std::string::npos) {
                 break;
             }
@@ -201,9 +197,7 @@ private:
         }
         case Kind::mode: {
             const auto made = names_.end_folder(message.name);
-            if (!made) {
-                return made.error();
-            }
+            TRY(made);
             return *made ? writer_->set_mode(message.name, message.mode & mask_) : Status(ok);
         }
         case Kind::link:

@@ -102,9 +102,7 @@ public:
 
     Status enter(const std::string& name) {
         auto entries = list_folder(folder_, name);
-        if (!entries) {
-            return entries.error();
-        }
+        TRY(entries);
         const auto has_rules = [](const TreeEntry& entry) {
             return entry.name.ends_with(".gitignore") || entry.name.ends_with(".dockdistignore") ||
                    entry.name.ends_with("/.git");
@@ -188,23 +186,17 @@ Result<LocalTree> scan(const std::string& source, const ScanOptions& options) {
     const bool is_file = std::filesystem::is_regular_file(real, error);
     const auto folder_path = is_file ? real.parent_path() : real;
     auto folder = Folder::open(folder_path.string());
-    if (!folder) {
-        return folder.error();
-    }
+    TRY(folder);
     tree.path = folder_path.string();
     if (is_file) {
         tree.single = real.filename().string();
         const auto file = open_file(*folder, tree.single);
         auto entry = file.open() ? entry_of(file.get(), options.file_name) : missing(source, errno);
-        if (!entry) {
-            return entry.error();
-        }
+        TRY(entry);
         tree.entries.push_back(std::move(*entry));
     } else {
         add_options(tree.rules, options, real);
-        if (auto scanned = Scan(std::move(*folder), options, tree).enter(""); !scanned) {
-            return scanned.error();
-        }
+        TRY(Scan(std::move(*folder), options, tree).enter(""));
     }
     tree.make_index();
     return tree;

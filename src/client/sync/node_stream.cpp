@@ -82,9 +82,7 @@ Task<Result<wire::SyncMessage>> NodeStream::next() {
 Task<Status> NodeStream::read_until_done(const Handler& handler) {
     while (true) {
         auto message = co_await next();
-        if (!message) {
-            co_return message.error();
-        }
+        CO_TRY(message);
         if (message->kind == Kind::done) {
             co_return ok;
         }
@@ -98,9 +96,7 @@ Task<Status> NodeStream::ask(std::string messages, Handler handler) {
     both.push_back(read_until_done(handler)); // its error says more than the writer's
     both.push_back(write(messages));
     for (const auto& status : co_await run_all(std::move(both))) {
-        if (!status) {
-            co_return status.error();
-        }
+        CO_TRY(status);
     }
     co_return ok;
 }

@@ -40,18 +40,14 @@ Task<Status> PlanWriter::run() {
             } else if (opened->open()) {
                 folder = std::move(*opened);
             }
-            if (auto added = co_await add_file(folder, tree.entries[action.entry], out); !added) {
-                co_return added.error();
-            }
+            CO_TRY(co_await add_file(folder, tree.entries[action.entry], out));
         } else if (action.kind == SyncAction::Kind::remove) {
             wire::append(out, {.kind = Kind::remove, .name = action.name});
         } else {
             wire::append(out, wire::to_message(kind_of(action.kind), tree.entries[action.entry]));
         }
         if (out.size() >= batch) {
-            if (auto written = co_await write(out); !written) {
-                co_return written.error();
-            }
+            CO_TRY(co_await write(out));
             out.clear();
         }
     }
@@ -83,9 +79,7 @@ Task<Status> PlanWriter::add_file(Folder& folder, const wire::TreeEntry& entry, 
         read += piece->size();
         sent(piece->size());
         if (out.size() >= batch) {
-            if (auto written = co_await write(out); !written) {
-                co_return written.error();
-            }
+            CO_TRY(co_await write(out));
             out.clear();
         }
     }

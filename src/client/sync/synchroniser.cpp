@@ -68,9 +68,7 @@ Task<Status> Synchroniser::ready(Lane& lane) {
     if (!lane.stream) {
         auto stream =
             co_await NodeStream::open(*engines_[lane.node.host], lane.node.id, lane.node.name, lane.exec);
-        if (!stream) {
-            co_return stream.error();
-        }
+        CO_TRY(stream);
         lane.stream = std::move(*stream);
     }
     co_return ok;
@@ -89,9 +87,7 @@ NodeStream::Handler Synchroniser::collecting(Lane& lane, NodeStream::Handler han
 }
 
 Task<Status> Synchroniser::open(Lane& lane, const std::string& folder, bool make) {
-    if (auto opened = co_await ready(lane); !opened) {
-        co_return opened.error();
-    }
+    CO_TRY(co_await ready(lane));
     std::string messages;
     wire::append(messages, {.kind = Kind::open, .size = make ? 1U : 0U, .text = folder});
     co_return co_await lane.stream->ask(std::move(messages), collecting(lane, [&lane](auto message) {
@@ -180,9 +176,7 @@ Task<Status> Synchroniser::settle_doubts(Lane& lane, const LocalTree& tree, Comp
         co_return ok;
     }
     auto folder = options_.origin != nullptr ? Result<Folder>(Folder()) : Folder::open(tree.path);
-    if (!folder) {
-        co_return folder.error();
-    }
+    CO_TRY(folder);
     std::string messages;
     for (const auto entry : doubts) {
         wire::append(messages, {.kind = Kind::digest, .name = tree.entries[entry].name});
@@ -218,9 +212,7 @@ Task<Status> Synchroniser::write_plan(Lane& lane, const LocalTree& tree, SyncPla
     both.push_back(lane.stream->read_until_done(handler));
     both.push_back(writer.run());
     for (const auto& status : co_await run_all(std::move(both))) {
-        if (!status) {
-            co_return status.error();
-        }
+        CO_TRY(status);
     }
     co_return ok;
 }
@@ -307,17 +299,13 @@ Task<std::vector<std::string>> Synchroniser::find_sharing(std::string folder) {
 }
 
 Task<Result<NodeStream*>> Synchroniser::stream(std::size_t node) {
-    if (auto opened = co_await ready(lanes_.at(node)); !opened) {
-        co_return opened.error();
-    }
+    CO_TRY(co_await ready(lanes_.at(node)));
     co_return lanes_[node].stream.get();
 }
 
 Task<Result<wire::TreeEntry>> Synchroniser::look(std::string path) {
     auto& lane = lanes_.front();
-    if (auto opened = co_await ready(lane); !opened) {
-        co_return opened.error();
-    }
+    CO_TRY(co_await ready(lane));
     wire::TreeEntry found;
     std::string messages;
     wire::append(messages, {.kind = Kind::stat, .text = path});
@@ -326,9 +314,7 @@ Task<Result<wire::TreeEntry>> Synchroniser::look(std::string path) {
             found = wire::to_entry(std::move(message));
         }
     });
-    if (!asked) {
-        co_return asked.error();
-    }
+    CO_TRY(asked);
     co_return found;
 }
 

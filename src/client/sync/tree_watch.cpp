@@ -57,14 +57,10 @@ Result<bool> TreeWatch::watch(const LocalTree& tree) {
     if (error_ != 0) {
         return tree_error("cannot watch files", error_);
     }
-    if (auto added = add(tree.path); !added) {
-        return added.error();
-    }
+    TRY(add(tree.path));
     for (const auto& entry : tree.entries) {
         if (entry.type == wire::TreeEntry::Type::folder) {
-            if (auto added = add(tree.path + "/" + entry.name); !added) {
-                return added.error();
-            }
+            TRY(add(tree.path + "/" + entry.name));
         }
     }
     return watches_.size() != before;

@@ -64,9 +64,7 @@ Task<Status> TunnelClient::read_stream(ExecStream& stream, std::function<void()>
     };
     while (true) {
         auto chunk = co_await stream.read();
-        if (!chunk) {
-            co_return chunk.error();
-        }
+        CO_TRY(chunk);
         if (chunk->end) {
             co_return ok;
         }
@@ -96,9 +94,7 @@ Task<Error> TunnelClient::write_stream(ExecStream& stream) {
             continue;
         }
         channels_.take_output(bytes);
-        if (const auto written = co_await stream.write(bytes); !written) {
-            co_return written.error();
-        }
+        CO_TRY(co_await stream.write(bytes));
         sent_.notify();
     }
 }

@@ -68,9 +68,7 @@ Result<nlohmann::json> ask_init(const nlohmann::json& question) {
     }
     answer.resize(static_cast<std::size_t>(length));
     auto object = wire::parse_object(answer, "the answer of dockdist-init");
-    if (!object) {
-        return object.error();
-    }
+    TRY(object);
     if (object->value("ok", false)) {
         return Result<nlohmann::json>(boost::system::in_place_value, std::move(*object));
     }

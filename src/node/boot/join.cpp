@@ -66,9 +66,7 @@ Result<Endpoint> find_endpoint(const wire::JoinRequest& request) {
 
 Result<int> find_port(const wire::JoinRequest& request, const std::string& address) {
     const auto status = ask_init({{"do", "status"}});
-    if (!status) {
-        return status.error();
-    }
+    TRY(status);
     const auto reserve = [&](int port) {
         return ask_init({{"do", "reserve"}, {"address", address}, {"port", port}});
     };
@@ -97,20 +95,14 @@ Result<wire::NodeRecord> begin_record(const wire::JoinRequest& request, const Ac
     wire::NodeRecord record{
         .node = request.node, .rank = request.rank, .asked = request.asked, .user = account.name};
     const auto endpoint = find_endpoint(request);
-    if (!endpoint) {
-        return endpoint.error();
-    }
+    TRY(endpoint);
     record.address = endpoint->address;
     record.interface = endpoint->interface;
     const auto port = find_port(request, record.address);
-    if (!port) {
-        return port.error();
-    }
+    TRY(port);
     record.ssh_port = *port;
     const auto key = make_host_key();
-    if (!key) {
-        return key.error();
-    }
+    TRY(key);
     record.host_key = *key;
     return record;
 }
@@ -143,9 +135,7 @@ Status end_record(const wire::JoinRequest& request, const Account& account, wire
     record.hostname = hostname;
     record.host = host_mark();
     const auto key = make_user_key(account);
-    if (!key) {
-        return key.error();
-    }
+    TRY(key);
     record.user_key = *key;
     KnownGpus known{.cluster = request.cluster, .node = request.node};
     if (const auto seen = look_at_gpus()) {
@@ -240,9 +230,7 @@ public:
 
     Status run(const std::string& text) {
         const auto request = wire::parse_join_request(text);
-        if (!request) {
-            return request.error();
-        }
+        TRY(request);
         if (!is_plain_name(request->node)) {
             return Error{.kind = ErrorKind::protocol,
                          .message = "the node's name is invalid: " + printable(request->node)};
@@ -252,17 +240,11 @@ public:
             return prepared;
         }
         const auto account = prepare_account(request->user, mounts);
-        if (!account) {
-            return account.error();
-        }
+        TRY(account);
         auto self = begin_record(*request, *account);
-        if (!self) {
-            return self.error();
-        }
+        TRY(self);
         auto door = MembersDoor::open({account->uid, account->gid}, self->address, self->ssh_port);
-        if (!door) {
-            return door.error();
-        }
+        TRY(door);
         if (auto started = start_sshd(*request, *self); !started) {
             return started;
         }
@@ -287,14 +269,10 @@ private:
     Status meet(const wire::JoinRequest& request, const wire::NodeRecord& self, const Account& account,
                 const UserMounts& mounts, MembersDoor door) {
         const auto line = client_.next_line();
-        if (!line) {
-            return line.error();
-        }
+        TRY(line);
         const auto deadline = monotonic_ms() + request.ready_timeout_ms;
         const auto notice = wire::parse_members_notice(*line);
-        if (!notice) {
-            return notice.error();
-        }
+        TRY(notice);
         if (auto taken = take_settings(notice->settings); !taken) {
             return taken;
         }
@@ -304,13 +282,9 @@ private:
             }
         }
         const auto list = await_members(client_, *notice, std::move(door));
-        if (!list) {
-            return list.error();
-        }
+        TRY(list);
         const auto members = wire::parse_members(*list);
-        if (!members) {
-            return members.error();
-        }
+        TRY(members);
         if (auto there = check_own_place(self, *members); !there) {
             return there;
         }

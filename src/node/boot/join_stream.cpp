@@ -14,9 +14,7 @@ Result<std::string> JoinStream::next_line() {
             return std::move(*line);
         }
         auto line = read_some();
-        if (!line) {
-            return line.error();
-        }
+        TRY(line);
         if (*line) {
             return std::move(**line);
         }

@@ -98,9 +98,7 @@ std::string neighbours_door(const std::string& address, int ssh_port) {
 
 Result<MembersDoor> MembersDoor::open(Owner owner, const std::string& address, int ssh_port) {
     auto for_sessions = FifoDoor::make(paths().members_door, owner);
-    if (!for_sessions) {
-        return for_sessions.error();
-    }
+    TRY(for_sessions);
     auto for_neighbours = listen_by_name(neighbours_door(address, ssh_port));
     return MembersDoor(std::move(*for_sessions),
                        for_neighbours ? std::make_unique<Porter>(std::move(*for_neighbours)) : nullptr);

@@ -82,9 +82,7 @@ Status prepare_container() {
 Status take_settings(const wire::NodeSettings& settings) {
     const auto& place = paths();
     const auto created = read_file(place.created_environment);
-    if (!created) {
-        return created.error();
-    }
+    TRY(created);
     auto environment = Environment::from_block(*created);
     for (const auto& name : settings.unset) {
         environment.unset(name);

@@ -100,17 +100,11 @@ Status remove_nologin(const Account& account, const UserMounts& mounts) {
 Result<std::string> public_key(const std::string& path, const std::string& public_path, const Owner& owner) {
     if (::access(path.c_str(), F_OK) != 0) {
         const auto made = make_ssh_key();
-        if (auto written = replace_file(public_path, made.public_line + "\n", 0644); !written) {
-            return written.error();
-        }
-        if (auto written = replace_file(path, made.private_file, 0600, owner); !written) {
-            return written.error();
-        }
+        TRY(replace_file(public_path, made.public_line + "\n", 0644));
+        TRY(replace_file(path, made.private_file, 0600, owner));
     }
     const auto text = read_file(public_path, 4096);
-    if (!text) {
-        return text.error();
-    }
+    TRY(text);
     auto fields = split(text->substr(0, text->find('\n')), ' ');
     fields.resize(2);
     return fields[0] + " " + fields[1];
@@ -120,9 +114,7 @@ Result<std::string> public_key(const std::string& path, const std::string& publi
 Status write_environment(const wire::NodeRecord& self, const wire::Members& members, const Account& account,
                          const UserMounts& mounts) {
     const auto block = read_file(paths().container_environment);
-    if (!block) {
-        return block.error();
-    }
+    TRY(block);
     auto environment = Environment::from_block(*block);
     for (const auto& [name, value] : node_variables(self, members)) {
         environment.set_default(name, value);
@@ -192,19 +184,11 @@ Result<Account> prepare_account(const std::string& user, const UserMounts& mount
     keep_accounts_to_root(mounts);
     const auto passwd = read_file_or_empty(place.passwd);
     auto account = find_account(user, passwd, read_file_or_empty(place.group));
-    if (!account) {
-        return account.error();
-    }
+    TRY(account);
     const auto mended = mend_passwd(passwd, *account, place.own, is_executable);
-    if (auto written = update_passwd(passwd, mended, mounts); !written) {
-        return written.error();
-    }
-    if (auto written = update_shadow(*account, mounts); !written) {
-        return written.error();
-    }
-    if (auto removed = remove_nologin(*account, mounts); !removed) {
-        return removed.error();
-    }
+    TRY(update_passwd(passwd, mended, mounts));
+    TRY(update_shadow(*account, mounts));
+    TRY(remove_nologin(*account, mounts));
     // A home in a place where none can be made is not a reason to fail: sessions then begin in /.
     if (!is_folder(account->home) && !mounts.hold(account->home)) {
         make_home_folder(*account);
@@ -213,17 +197,13 @@ Result<Account> prepare_account(const std::string& user, const UserMounts& mount
 }
 
 Result<std::string> make_host_key() {
-    if (auto made = make_folder(paths().private_folder, 0700); !made) {
-        return made.error();
-    }
+    TRY(make_folder(paths().private_folder, 0700));
     return public_key(paths().host_key, paths().host_public_key, {});
 }
 
 Result<std::string> make_user_key(const Account& account) {
     const Owner user{account.uid, account.gid};
-    if (auto made = make_folder(paths().user_folder, 0700, user); !made) {
-        return made.error();
-    }
+    TRY(make_folder(paths().user_folder, 0700, user));
     return public_key(paths().user_key, paths().user_public_key, user);
 }
 

@@ -15,9 +15,7 @@ namespace dockdist::node {
 
 Status SshdService::start() {
     const auto config = read_file(paths().sshd_config);
-    if (!config) {
-        return config.error();
-    }
+    TRY(config);
     wanted_ = true;
     if (pid_ > 0 && *config == running_config_) {
         return ok;
@@ -35,9 +33,7 @@ Status SshdService::start() {
 
 Status SshdService::spawn() {
     auto pipe = make_pipe();
-    if (!pipe) {
-        return pipe.error();
-    }
+    TRY(pipe);
     // sshd starts itself anew for each connection by argv[0], which must be an absolute path.
     const std::vector<std::string> argv{paths().sshd, "-D", "-e", "-f", paths().sshd_config};
     auto environment = clean_environment();

@@ -51,9 +51,7 @@ Status StoreKeeper::take() {
         return ok;
     }
     auto taken = take_store();
-    if (!taken) {
-        return taken.error();
-    }
+    TRY(taken);
     store_ = std::move(*taken);
     look();
     return ok;

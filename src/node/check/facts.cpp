@@ -30,9 +30,7 @@ Result<Environment> become_job_user() {
     const auto account = recorded_account();
     auto environment = recorded_environment();
     apply_account(environment, account);
-    if (const auto became = become(account); !became) {
-        return became.error();
-    }
+    TRY(become(account));
     return environment;
 }
 
@@ -41,9 +39,7 @@ template <class Find>
 auto as_job_user(Find find) {
     return [find]() -> Result<decltype(find(Environment()))> {
         const auto environment = become_job_user();
-        if (!environment) {
-            return environment.error();
-        }
+        TRY(environment);
         return find(*environment);
     };
 }
@@ -94,9 +90,7 @@ private:
 
 Result<wire::NodeFacts> answer_facts(const wire::FactsQuestion& question) {
     if (!question.mounts.empty()) {
-        if (const auto noted = note_tokens(question.mounts, question.token); !noted) {
-            return noted.error();
-        }
+        TRY(note_tokens(question.mounts, question.token));
     }
     wire::NodeFacts facts;
     TypedParts parts;

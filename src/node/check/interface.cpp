@@ -57,9 +57,7 @@ Result<wire::NetworkFacts> network_facts() {
     wire::NetworkFacts facts;
     std::string address;
     const auto record = wire::parse_object(read_file_or_empty(paths().node_record), "the node's record");
-    if (!record) {
-        return record.error();
-    }
+    TRY(record);
     wire::ObjectReader reader(*record, "the node's record");
     reader.read("interface", facts.interface);
     reader.read("address", address);

@@ -134,14 +134,10 @@ Result<Fd> listen_on(const std::string& address, int port) {
 
 Result<LinkListener> start_link_listener(const std::string& address, const std::string& token) {
     auto ports = reserve_ports(token, 1); // random, so that two checks seldom meet
-    if (!ports) {
-        return ports.error();
-    }
+    TRY(ports);
     const int port = ports->front().number;
     auto listener = listen_on(address, port);
-    if (!listener) {
-        return listener.error();
-    }
+    TRY(listener);
     ports->clear();
     const int self = ::getpid();
     const auto child = ::fork();

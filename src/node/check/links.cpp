@@ -150,9 +150,7 @@ Result<wire::LinksListen::Answer> answer_links_listen(const wire::LinksListen& q
         listener = 0;
     }
     const auto started = start_link_listener(self.value("address", ""), question.token);
-    if (!started) {
-        return started.error();
-    }
+    TRY(started);
     listener = started->pid;
     return wire::LinksListen::Answer{.port = started->port};
 }
@@ -180,9 +178,7 @@ Result<wire::LinksSend::Answer> answer_links_send(const wire::LinksSend& questio
     wire::LinksSend::Answer total;
     for (const auto& stream : sent) {
         const auto one = wire::read_partial<wire::LinksSend::Answer>(stream, "what a stream came to");
-        if (!one) {
-            return one.error();
-        }
+        TRY(one);
         total.bytes_per_second += one->bytes_per_second;
         total.segments += one->segments;
         total.sent_again += one->sent_again;

@@ -64,9 +64,7 @@ Result<std::vector<wire::PeerLogin>> log_in_to_all(const std::vector<std::string
 
 Result<wire::LogInsQuestion::Answer> answer_logins(const wire::LogInsQuestion& question) {
     auto logins = log_in_to_all(question.peers);
-    if (!logins) {
-        return logins.error();
-    }
+    TRY(logins);
     return wire::LogInsQuestion::Answer{.logins = std::move(*logins)};
 }
 

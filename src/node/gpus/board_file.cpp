@@ -85,17 +85,13 @@ Result<BoardFile> BoardFile::open() {
         return spoiled(made.error().message);
     }
     auto lock = open_plain(lock_path(), O_RDWR | O_CREAT);
-    if (!lock) {
-        return lock.error();
-    }
+    TRY(lock);
     return BoardFile(std::move(*lock));
 }
 
 Result<BoardFile> BoardFile::open_to_look() {
     auto lock = open_plain(lock_path(), O_RDONLY);
-    if (!lock) {
-        return lock.error();
-    }
+    TRY(lock);
     return BoardFile(std::move(*lock));
 }
 

@@ -126,9 +126,7 @@ Result<KnownGpus> load_known_gpus() {
         return Error{.kind = ErrorKind::not_found, .message = text.error().message};
     }
     const auto object = wire::parse_object(*text, "the node's GPUs");
-    if (!object) {
-        return object.error();
-    }
+    TRY(object);
     KnownGpus known;
     wire::ObjectReader reader(*object, "the node's GPUs");
     reader.read("cluster", known.cluster);

@@ -135,9 +135,7 @@ void Reservation::obey(const Order& order) {
 void Reservation::get_in_line(std::int64_t number) {
     on_board([this, number](Board& board) -> Result<bool> {
         let_go();
-        if (auto there = have_entry(board); !there) {
-            return there.error();
-        }
+        TRY(have_entry(board));
         own_.is_final = number > 0;
         own_.number = std::min(number > 0 ? number : board.last_number + 1, max_board_number);
         board.last_number = std::max(board.last_number, own_.number);
@@ -247,9 +245,7 @@ Result<bool> Reservation::hold(Board& board) {
         return false;
     }
     own_ = own;
-    if (auto there = have_entry(board); !there) {
-        return there.error();
-    }
+    TRY(have_entry(board));
     own_.units = taken_.units;
     own_.since_ms = unix_ms();
     own_.until_ms = request_.timeout_ms > 0 ? own_.since_ms + request_.timeout_ms : 0;
@@ -289,9 +285,7 @@ bool Reservation::lock_some(const BoardEntry& own, const Board& board) {
 Status Reservation::have_entry(Board& board) {
     if (own_.id == 0) {
         auto id = file_.make_entry(board);
-        if (!id) {
-            return id.error();
-        }
+        TRY(id);
         own_.id = *id;
         own_.since_ms = unix_ms();
     }

@@ -19,9 +19,7 @@ Result<wire::GpuAsk> read_ask(const std::string& text) {
         return wire::GpuAsk{.count = *count};
     }
     const auto object = wire::parse_object(text, "what --gpus asks for");
-    if (!object) {
-        return object.error();
-    }
+    TRY(object);
     wire::GpuAsk ask;
     wire::ObjectReader reader(*object, "what --gpus asks for");
     read_fields(reader, ask);
@@ -119,9 +117,7 @@ wire::GpuParty session_party(const Result<KnownGpus>& known, const std::string& 
 Result<SessionUnits> reserve_for_session(Loop& loop, const std::string& text, const std::string& owner,
                                          const Environment& environment) {
     const auto ask = read_ask(text);
-    if (!ask) {
-        return ask.error();
-    }
+    TRY(ask);
     auto known = load_known_gpus();
     const auto visible = visible_to(environment);
     GpuRequest request{.who = session_party(known, owner),
@@ -129,9 +125,7 @@ Result<SessionUnits> reserve_for_session(Loop& loop, const std::string& text, co
                        .visible = visible,
                        .variable = choosing_variable(environment)};
     auto held = SessionLine(loop, std::move(request), std::move(known)).run();
-    if (!held) {
-        return held.error();
-    }
+    TRY(held);
     SessionUnits reserved{.held = std::move(*held)};
     if (!visible) {
         reserved.visible = visible_devices(reserved.held.units());

@@ -51,9 +51,7 @@ Status JobPreparation::begin() {
     }
     auto ports = opening_.same_ports.empty() ? reserve_ports(opening_.job, opening_.ports)
                                              : reserve_these_ports(opening_.same_ports);
-    if (!ports) {
-        return ports.error();
-    }
+    TRY(ports);
     ports_ = std::move(*ports);
     part_ = {.job = opening_.job,
              .env = opening_.env,

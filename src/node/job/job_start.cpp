@@ -157,9 +157,7 @@ bool Starter::has_begun() const {
 
 Status Starter::open(const std::string& line) {
     auto opening = wire::parse_job_opening(line);
-    if (!opening) {
-        return opening.error();
-    }
+    TRY(opening);
     opening_ = std::move(*opening);
     opened_ = true;
     if (auto free = check_name(opening_.job); !free) {
@@ -226,9 +224,7 @@ void Starter::watch_lease() {
 
 Status Starter::start(const std::string& line) {
     auto start = wire::parse_job_start(line);
-    if (!start) {
-        return start.error();
-    }
+    TRY(start);
     if (!has_begun()) {
         if (auto begun = start_supervisor(preparation_->finish(std::move(*start)), opening_.log_limit);
             !begun) {

@@ -88,9 +88,7 @@ Status Relay::begin_tree(std::vector<wire::RelayPair> upstreams) {
         const auto line = input_.line();
         auto files = line ? wire::parse_relay_files(*line)
                           : Result<wire::RelayFiles>(Error{.message = "no list of files came"});
-        if (!files) {
-            return files.error();
-        }
+        TRY(files);
         for (auto& file : files->files) {
             store_.add(wire::relay_blob_id(file.number), file.size, !opening_.origin);
             tree_->add(file);

@@ -95,21 +95,15 @@ Result<RelayQuestion> RelayQuestion::ask(const wire::RelayPair& upstream, const 
 Result<RelayQuestion> RelayQuestion::ask_once(const wire::RelayPair& upstream,
                                               const wire::RelayRequest& request, RelayPatience patience) {
     auto connection = connect_to(upstream.address);
-    if (!connection) {
-        return connection.error();
-    }
+    TRY(connection);
     const int fd = connection->get();
     const auto end_ms = monotonic_ms() + patience.greeting_ms;
     const auto hello = relay_hello(upstream.asking, relay_random());
-    if (const auto sent = send_all(fd, hello, patience.greeting_ms); !sent) {
-        return sent.error();
-    }
+    TRY(send_all(fd, hello, patience.greeting_ms));
     std::string random(relay_random_size, '\0');
     for (std::size_t have = 0; have < random.size();) {
         const auto count = receive(fd, std::span(random).subspan(have), end_ms - monotonic_ms());
-        if (!count) {
-            return count.error();
-        }
+        TRY(count);
         if (*count == 0) {
             return hung_up(upstream.address);
         }
@@ -118,9 +112,7 @@ Result<RelayQuestion> RelayQuestion::ask_once(const wire::RelayPair& upstream,
     const auto keys = relay_stream_keys(relay_key(upstream.key), hello, random);
     std::string frame;
     SealedWriter(keys.asking).seal(wire::to_line(request), true, frame);
-    if (const auto sent = send_all(fd, frame, patience.greeting_ms); !sent) {
-        return sent.error();
-    }
+    TRY(send_all(fd, frame, patience.greeting_ms));
     RelayQuestion question(std::move(*connection), SealedReader(keys.asked, largest_relay_message),
                            patience.idle_ms);
     if (const auto first = question.next(end_ms); !first) {
@@ -133,17 +125,13 @@ Result<RelayQuestion> RelayQuestion::ask_once(const wire::RelayPair& upstream,
 Result<std::string> RelayQuestion::next(std::int64_t end_ms) {
     while (true) {
         auto message = reader_.next();
-        if (!message) {
-            return message.error();
-        }
+        TRY(message);
         if (*message) {
             return std::move(**message);
         }
         const auto limit = end_ms == 0 ? idle_ms_ : end_ms - monotonic_ms();
         const auto count = receive(connection_.get(), buffer_, limit);
-        if (!count) {
-            return count.error();
-        }
+        TRY(count);
         if (*count == 0) {
             return Error{ErrorKind::unreachable, "", "a relay broke off", ""};
         }

@@ -214,9 +214,7 @@ Status RelayStore::begin(const std::string& digest, bool anew) {
 
 Status RelayStore::open(const std::string& digest, Blob& blob, bool anew) {
     auto opened = files_.open(digest, anew);
-    if (!opened) {
-        return opened.error();
-    }
+    TRY(opened);
     const auto begun = opened->begun;
     {
         const std::lock_guard lock(mutex_);
@@ -273,9 +271,7 @@ Status RelayStore::settle(const std::string& digest, Blob& blob) {
     const auto right = files_.finish(digest, *blob.file, blob.hash.digest());
     const std::lock_guard lock(mutex_);
     changed_.notify_all();
-    if (!right) {
-        return right.error();
-    }
+    TRY(right);
     if (*right) {
         blob.whole = true;
         if (!files_.keeps_open()) {

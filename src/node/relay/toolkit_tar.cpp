@@ -63,9 +63,7 @@ Status copy_entry(const UstarEntry& entry, const std::string& from, const std::s
                                                                               : system_error(path, errno);
     }
     const auto content = read_file(from + "/" + entry.name);
-    if (!content) {
-        return content.error();
-    }
+    TRY(content);
     return replace_file(path, *content, entry.mode, {::geteuid(), ::getegid()});
 }
 
@@ -74,9 +72,7 @@ Status copy_entry(const UstarEntry& entry, const std::string& from, const std::s
 Result<std::vector<UstarEntry>> toolkit_entries(const std::string& folder) {
     std::vector<UstarEntry> entries;
     for (const char* name : {"bin", "lib", "libexec"}) {
-        if (auto added = add_entries(folder, name, entries); !added) {
-            return added.error();
-        }
+        TRY(add_entries(folder, name, entries));
     }
     std::ranges::sort(entries, {}, &UstarEntry::name); // lib-x stands before lib/x in the tar
     const auto last = std::ranges::find(entries, last_entry, &UstarEntry::name);
@@ -111,9 +107,7 @@ std::int64_t tar_size(const std::vector<UstarEntry>& entries) {
 
 Status copy_toolkit(const std::string& from, const std::string& to) {
     const auto entries = toolkit_entries(from);
-    if (!entries) {
-        return entries.error();
-    }
+    TRY(entries);
     for (const auto& entry : *entries) {
         if (auto copied = copy_entry(entry, from, to); !copied) {
             return copied;

@@ -80,9 +80,7 @@ Fd TreeFiles::reopen(const std::string& id) {
 Result<BlobFiles::Opened> TargetFiles::open(const std::string& id, bool anew) {
     const auto& wanted = listed(id);
     const auto at = place(wanted.name);
-    if (!at) {
-        return at.error();
-    }
+    TRY(at);
     const auto name = begun_name(wanted);
     const auto open_it = [&] {
         return Fd(::openat(at->folder.get(), name.c_str(),
@@ -131,9 +129,7 @@ Result<BlobFiles::Opened> TargetFiles::open(const std::string& id, bool anew) {
 Result<bool> TargetFiles::finish(const std::string& id, Fd& file, const std::string& digest) {
     const auto& wanted = listed(id);
     const auto at = place(wanted.name);
-    if (!at) {
-        return at.error();
-    }
+    TRY(at);
     const auto name = begun_name(wanted);
     if (wanted.size > 0) {
         const auto expected = expected_(wanted.number);

@@ -270,17 +270,13 @@ void ExecSession::end_all() {
 Status ExecSession::make_streams(Owner owner) {
     if (ask_->terminal) {
         auto terminal = open_terminal(owner);
-        if (!terminal) {
-            return terminal.error();
-        }
+        TRY(terminal);
         terminal_ = std::move(*terminal);
         set_window(terminal_.own.get(), ask_->terminal->rows, ask_->terminal->columns);
         return ok;
     }
     auto pipe = make_pipe();
-    if (!pipe) {
-        return pipe.error();
-    }
+    TRY(pipe);
     to_command_ = std::move(pipe->write);
     from_client_ = std::move(pipe->read);
     set_nonblocking(to_command_.get());

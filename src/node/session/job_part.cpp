@@ -114,9 +114,7 @@ Result<JobPart> load_part(const std::string& job) {
         return Error{.kind = ErrorKind::not_found, .message = text.error().message};
     }
     const auto object = wire::parse_object(*text, "the job's part");
-    if (!object) {
-        return object.error();
-    }
+    TRY(object);
     JobPart part{.job = job};
     wire::ObjectReader reader(*object, "the job's part");
     reader.read_bytes("env", part.env);

@@ -166,9 +166,7 @@ private:
     Status list(const std::string& name, bool remove_begun) {
         remove_abandoned(writer_.tree(), name, remove_begun);
         auto entries = list_folder(writer_.tree(), name);
-        if (!entries) {
-            return entries.error();
-        }
+        TRY(entries);
         for (const auto& entry : *entries) {
             out_.send(wire::to_message(Kind::entry, entry));
         }

@@ -137,9 +137,7 @@ Result<Account> find_account(std::string_view user, std::string_view passwd, std
     std::optional<gid_t> gid;
     if (colon != std::string_view::npos) {
         const auto found = find_group(user.substr(colon + 1), group);
-        if (!found) {
-            return found.error();
-        }
+        TRY(found);
         gid = *found;
     }
     const auto accounts = parse_passwd(passwd);

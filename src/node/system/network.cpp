@@ -178,9 +178,7 @@ Error port_in_use(const std::string& address, int port) {
 
 Result<int> choose_port(int wanted, const std::function<Status(int port)>& take) {
     if (wanted != 0) {
-        if (const auto taken = take(wanted); !taken) {
-            return taken.error();
-        }
+        TRY(take(wanted));
         return wanted;
     }
     Error last;

@@ -120,9 +120,7 @@ Result<Fd> open_regular(const std::string& path, int flags) {
 
 Result<std::string> read_file(const std::string& path, std::size_t limit) {
     const auto opened = open_regular(path);
-    if (!opened) {
-        return opened.error();
-    }
+    TRY(opened);
     const auto& file = *opened;
     std::string content;
     std::size_t size = 0;

@@ -90,9 +90,7 @@ Status save_history_limits(const wire::HistoryLimits& limits) {
 
 Result<Fd> take_store() {
     const auto& store = paths().store;
-    if (auto known = check_store(); !known) {
-        return known.error();
-    }
+    TRY(check_store());
     if (auto made = make_folders(store, 0700, {::geteuid(), ::getegid()}); !made) {
         return of_the_volume(made.error());
     }
@@ -111,9 +109,7 @@ Result<Fd> take_store() {
                    : system_error("cannot lock " + path, why);
     }
     if (read_file_or_empty(version_file()).empty()) {
-        if (auto written = write_version(); !written) {
-            return written.error();
-        }
+        TRY(write_version());
     }
     return lock;
 }

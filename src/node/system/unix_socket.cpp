@@ -27,9 +27,7 @@ Result<sockaddr_un> unix_address(const std::string& path) {
 template <class Call>
 Result<Fd> socket_by_name(const std::string& name, Call call) {
     const auto address = unix_address("@" + name);
-    if (!address) {
-        return address.error();
-    }
+    TRY(address);
     auto named = *address;
     named.sun_path[0] = '\0';
     Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -44,9 +42,7 @@ Result<Fd> socket_by_name(const std::string& name, Call call) {
 
 Result<Fd> listen_unix(const std::string& path, int type, mode_t mode, Owner owner) {
     const auto address = unix_address(path);
-    if (!address) {
-        return address.error();
-    }
+    TRY(address);
     Fd fd(::socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     ::unlink(path.c_str());
     const auto old_mask = ::umask(0177);
@@ -65,9 +61,7 @@ Result<Fd> listen_unix(const std::string& path, int type, mode_t mode, Owner own
 
 Result<Fd> connect_unix(const std::string& path, int type) {
     const auto address = unix_address(path);
-    if (!address) {
-        return address.error();
-    }
+    TRY(address);
     Fd fd(::socket(AF_UNIX, type | SOCK_CLOEXEC, 0));
     const timeval limit{.tv_sec = longest_wait_s, .tv_usec = 0};
     ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);

@@ -228,9 +228,7 @@ Result<EngineAddress> parse_engine_address(std::string_view url) {
         return wrong(url, "a query or fragment has no meaning here");
     }
     for (const auto take : {take_path, take_user, address.by_srun() ? take_slurm_node : take_host_and_port}) {
-        if (const auto taken = take(url, rest, address); !taken) {
-            return taken.error();
-        }
+        TRY(take(url, rest, address));
     }
     return address;
 }

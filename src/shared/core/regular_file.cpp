@@ -37,22 +37,16 @@ Result<FileText> read_file(const std::filesystem::path& path, std::size_t most) 
         return unreadable(errno);
     }
     // Opening alone does something to a device, or to whoever waits behind a FIFO.
-    if (const auto kind = judge_kind(file.status); !kind) {
-        return kind.error();
-    }
+    TRY(judge_kind(file.status));
     // What has taken its place since holds up nobody either; nor do the kernel's files that wait for news.
     const Fd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
     if (!fd.open() || ::fstat(fd.get(), &file.status) != 0) {
         return unreadable(errno);
     }
-    if (const auto kind = judge_kind(file.status); !kind) {
-        return kind.error();
-    }
+    TRY(judge_kind(file.status));
     while (file.text.size() < most) {
         const auto piece = read_piece(fd.get(), std::min(piece_of_file, most - file.text.size()));
-        if (!piece) {
-            return piece.error();
-        }
+        TRY(piece);
         if (piece->empty()) {
             break;
         }

@@ -23,3 +23,21 @@ inline constexpr Ok ok{};
 using Status = Result<Ok>;
 
 } // namespace dockdist
+
+// Ends the function with the error of a Result (or of an expression that gives one) if it has failed. It is
+// evaluated once; its value is still the caller's: `const auto port = parse_port(text); TRY(port);
+// use(*port);`.
+#define TRY(...)                                                                                             \
+    do {                                                                                                     \
+        if (const auto& result_to_try = (__VA_ARGS__); !result_to_try) {                                     \
+            return result_to_try.error();                                                                    \
+        }                                                                                                    \
+    } while (false)
+
+// The same in a coroutine.
+#define CO_TRY(...)                                                                                          \
+    do {                                                                                                     \
+        if (const auto& result_to_try = (__VA_ARGS__); !result_to_try) {                                     \
+            co_return result_to_try.error();                                                                 \
+        }                                                                                                    \
+    } while (false)

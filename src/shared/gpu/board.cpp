@@ -171,9 +171,7 @@ Result<Board> parse_board(std::string_view text) {
         return Error{.kind = ErrorKind::protocol, .message = "the board is larger than 1 MiB"};
     }
     const auto object = wire::parse_object(text, "the board");
-    if (!object) {
-        return object.error();
-    }
+    TRY(object);
     Board board;
     wire::ObjectReader reader(*object, "the board");
     std::int64_t format = board_format;

@@ -92,16 +92,10 @@ Status check_accelerate(const LaunchRequest& request) {
 
 Result<std::vector<NodeLaunch>> launch_accelerate(const LaunchRequest& request) {
     const auto words = read_words(request);
-    if (!words) {
-        return words.error();
-    }
+    TRY(words);
     auto launches = ranks_on_every_node(request);
-    if (auto even = check_even(*words, launches); !even) {
-        return even.error();
-    }
-    if (auto checked = check_settings(request, *words); !checked) {
-        return checked.error();
-    }
+    TRY(check_even(*words, launches));
+    TRY(check_settings(request, *words));
     for (auto& launch : launches) {
         // With DeepSpeed and pdsh accelerate appends its whole environment to this file, or to .deepspeed_env
         // in the working folder in versions that do not know the variable. Here it goes with the job; and the

@@ -120,9 +120,7 @@ Result<AccelerateWords> read_words(const LaunchRequest& request) {
         }
     }
     words.by_pdsh = request.via == "pdsh" || way == "pdsh";
-    if (auto checked = check_way(request, words, way); !checked) {
-        return checked.error();
-    }
+    TRY(check_way(request, words, way));
     return words;
 }
 

@@ -80,9 +80,7 @@ struct Relaunch {
 
 Result<Relaunch> parse(const std::string& text) {
     const auto object = wire::parse_object(text, "the job's launch");
-    if (!object) {
-        return object.error();
-    }
+    TRY(object);
     Relaunch read;
     auto& request = read.request;
     wire::ObjectReader reader(*object, "the job's launch");
@@ -160,13 +158,9 @@ Result<std::vector<wire::JobStart>> relaunch(const wire::JobPolicy& policy) {
 
 Result<std::vector<wire::JobStart>> relaunch_with(const wire::JobPolicy& policy, std::string secret) {
     auto read = parse(policy.relaunch);
-    if (!read) {
-        return read.error();
-    }
+    TRY(read);
     const auto launcher = find_launcher(read->launcher);
-    if (!launcher) {
-        return launcher.error();
-    }
+    TRY(launcher);
     auto& request = read->request;
     request.secret = std::move(secret);
     const auto all = std::move(request.nodes);
@@ -187,9 +181,7 @@ Result<std::vector<wire::JobStart>> relaunch_with(const wire::JobPolicy& policy,
                      .message = "no port is reserved there for the launcher"};
     }
     auto launches = launcher->launch(request);
-    if (!launches) {
-        return launches.error();
-    }
+    TRY(launches);
     return starts_of(policy, std::move(*launches));
 }
 

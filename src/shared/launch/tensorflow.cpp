@@ -129,9 +129,7 @@ Status check_placement(const LaunchRequest& request, const Placement& placement,
 Result<std::vector<NodeLaunch>> launch_tensorflow(const LaunchRequest& request) {
     const auto counts = counts_of(request);
     const auto placement = place(request);
-    if (auto checked = check_placement(request, placement, counts.worker); !checked) {
-        return checked.error();
-    }
+    TRY(check_placement(request, placement, counts.worker));
     const auto cluster = cluster_of(request, placement);
     auto launches = ranks_on_every_node(request);
     int first_rank = 0;

@@ -47,9 +47,7 @@ std::vector<Tool> torchrun_tools(const LaunchRequest&) {
 
 Result<std::vector<NodeLaunch>> launch_torchrun(const LaunchRequest& request) {
     for (const auto& node : request.nodes) {
-        if (auto checked = check_versions(node); !checked) {
-            return checked.error();
-        }
+        TRY(check_versions(node));
     }
     auto launches = ranks_on_every_node(request);
     for (std::size_t i = 0; i < launches.size(); ++i) {

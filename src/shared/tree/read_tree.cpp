@@ -118,9 +118,7 @@ Result<std::string> digest_file(Folder& tree, const std::string& name) {
     XXH3_128bits_reset(state.get());
     while (true) {
         const auto piece = read_piece(file.get(), read_size);
-        if (!piece) {
-            return piece.error();
-        }
+        TRY(piece);
         if (piece->empty()) {
             break;
         }

@@ -29,9 +29,7 @@ bool is_of_node(TunnelKind kind) {
 Status TunnelChannels::take(std::string_view bytes, const std::function<void(const Event&)>& on) {
     while (true) {
         const auto piece = decoder_.next(bytes);
-        if (!piece) {
-            return piece.error();
-        }
+        TRY(piece);
         if (!*piece) {
             return ok;
         }
@@ -78,9 +76,7 @@ Status TunnelChannels::take_piece(const wire::TunnelPiece& piece,
 Status TunnelChannels::take_open(const wire::TunnelPiece& piece,
                                  const std::function<void(const Event&)>& on) {
     auto target = wire::parse_tunnel_target(piece.bytes);
-    if (!target) {
-        return target.error();
-    }
+    TRY(target);
     if (last_ == std::numeric_limits<ChannelId>::max() || piece.channel != last_ + 1) {
         return broken_rule(piece, "is out of order");
     }
@@ -108,9 +104,7 @@ Status TunnelChannels::take_answer(Channels::iterator found, const wire::TunnelP
         return ok;
     }
     auto failure = wire::parse_tunnel_failure(piece.bytes);
-    if (!failure) {
-        return failure.error();
-    }
+    TRY(failure);
     forget(found);
     on({.kind = Event::Kind::failed, .channel = piece.channel, .failure = std::move(*failure)});
     return ok;

@@ -33,9 +33,7 @@ std::string answer_line(std::string_view ask, const Error& error) {
 
 Result<CheckQuestion> parse_question(std::string_view line) {
     auto body = parse_object(line, "a question of the check");
-    if (!body) {
-        return body.error();
-    }
+    TRY(body);
     CheckQuestion question;
     ObjectReader reader(*body, "a question of the check");
     reader.require("ask");
@@ -49,9 +47,7 @@ Result<CheckQuestion> parse_question(std::string_view line) {
 
 Result<CheckAnswer> parse_answer(std::string_view line, std::string_view ask) {
     auto body = parse_object(line, "an answer to the check");
-    if (!body) {
-        return body.error();
-    }
+    TRY(body);
     std::string answered;
     ObjectReader reader(*body, "an answer to the check");
     reader.require("answer");

@@ -76,9 +76,7 @@ std::string answer_line(const Result<typename Question::Answer>& answer) {
 template <class Question>
 Result<typename Question::Answer> parse_answer(std::string_view line) {
     const auto answered = parse_answer(line, Question::ask);
-    if (!answered) {
-        return answered.error();
-    }
+    TRY(answered);
     typename Question::Answer answer;
     const auto read = read_value(answered->body, std::string("the answer to ") + Question::ask, answer);
     return read ? Result<typename Question::Answer>(std::move(answer)) : read.error();

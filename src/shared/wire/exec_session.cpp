@@ -30,9 +30,7 @@ std::string session_ask(const SessionAsk& ask) {
 Result<SessionAsk> parse_session_ask(std::string_view text) {
     constexpr auto* what = "what --session asks for";
     const auto object = parse_object(text, what);
-    if (!object) {
-        return object.error();
-    }
+    TRY(object);
     SessionAsk ask;
     ObjectReader reader(*object, what);
     reader.require("lease_ms");

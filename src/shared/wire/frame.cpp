@@ -72,9 +72,7 @@ Result<std::optional<Frame>> FrameDecoder::next() {
         return std::optional<Frame>{};
     }
     const auto header = parse_header(rest);
-    if (!header) {
-        return header.error();
-    }
+    TRY(header);
     if (rest.size() < frame_header_size + header->length) {
         return std::optional<Frame>{};
     }

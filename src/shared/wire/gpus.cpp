@@ -210,9 +210,7 @@ std::string gpu_report_line(const GpuReport& report) {
 
 Result<GpuReport> parse_gpu_report(std::string_view line) {
     const auto object = parse_object(line, "the report of the GPUs");
-    if (!object) {
-        return object.error();
-    }
+    TRY(object);
     GpuReport report;
     ObjectReader reader(*object, "the report of the GPUs");
     reader.read("driver", report.driver);

@@ -31,9 +31,7 @@ std::string to_text(const KeptHistory& kept) {
 
 Result<KeptHistory> parse_kept_history(std::string_view text) {
     const auto object = parse_object(text.substr(0, text.find('\n')), "what a node keeps of its jobs");
-    if (!object) {
-        return object.error();
-    }
+    TRY(object);
     KeptHistory kept;
     ObjectReader reader(*object, "what a node keeps of its jobs");
     reader.require("jobs");

@@ -161,9 +161,7 @@ void to_json(json& out, const LaunchFacts& facts) {
 
 Result<JobOpening> parse_job_opening(std::string_view line) {
     const auto object = parse_object(line, "the job's opening");
-    if (!object) {
-        return object.error();
-    }
+    TRY(object);
     JobOpening opening;
     ObjectReader reader(*object, "the job's opening");
     reader.require("job");
@@ -197,9 +195,7 @@ Result<JobOpening> parse_job_opening(std::string_view line) {
 Result<JobEvent> parse_job_event(std::string_view payload) {
     using Type = JobEvent::Type;
     const auto object = parse_object(payload, "a job's event");
-    if (!object) {
-        return object.error();
-    }
+    TRY(object);
     JobEvent event;
     ObjectReader reader(*object, "a job's event");
     std::string type;
@@ -294,9 +290,7 @@ std::string job_event(const JobEvent& event) {
 
 Result<JobCommand> parse_job_command(std::string_view line) {
     const auto object = parse_object(line, "a command from the client");
-    if (!object) {
-        return object.error();
-    }
+    TRY(object);
     JobCommand command;
     ObjectReader reader(*object, "a command from the client");
     std::string type;

@@ -26,9 +26,7 @@ std::string job_query(const JobQuery& query) {
 
 Result<JobQuery> parse_job_query(std::string_view text) {
     const auto object = parse_object(text, "the argument");
-    if (!object) {
-        return object.error();
-    }
+    TRY(object);
     JobQuery query;
     ObjectReader reader(*object, "the argument");
     std::int64_t position = 0;

@@ -240,9 +240,7 @@ void to_json(json& out, const JobSummary& summary) {
 
 Result<JobSummary> parse_job_summary(std::string_view line) {
     const auto object = parse_object(line, "a job's summary");
-    if (!object) {
-        return object.error();
-    }
+    TRY(object);
     JobSummary summary;
     ObjectReader reader(*object, "a job's summary");
     reader.require("job");
@@ -272,9 +270,7 @@ Result<JobSummary> parse_job_summary(std::string_view line) {
 
 Result<JobResult> parse_job_result(std::string_view text) {
     const auto object = parse_object(text, "a job's result");
-    if (!object) {
-        return object.error();
-    }
+    TRY(object);
     JobResult result;
     ObjectReader reader(*object, "a job's result");
     read_result(reader, result);

@@ -107,9 +107,7 @@ void read_start(ObjectReader& reader, JobStart& start) {
 
 Result<JobStart> parse_job_start(std::string_view line) {
     const auto object = parse_object(line, "the job's start");
-    if (!object) {
-        return object.error();
-    }
+    TRY(object);
     JobStart start;
     ObjectReader reader(*object, "the job's start");
     read_start(reader, start);

@@ -165,9 +165,7 @@ std::string job_history_line(const JobHistory& history) {
 
 Result<JobHistory> parse_job_history(std::string_view line) {
     const auto object = parse_object(line, "a job's history");
-    if (!object) {
-        return object.error();
-    }
+    TRY(object);
     JobHistory history;
     ObjectReader reader(*object, "a job's history");
     reader.read("started_ms", history.started_ms, 0, latest_start_ms);

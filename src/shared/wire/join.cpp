@@ -129,9 +129,7 @@ void to_json(json& out, const Members& members) {
 
 Result<JoinRequest> parse_join_request(std::string_view text) {
     const auto object = parse_object(text, "the join request");
-    if (!object) {
-        return object.error();
-    }
+    TRY(object);
     JoinRequest request;
     ObjectReader reader(*object, "the join request");
     require_version(*object, reader);
@@ -174,9 +172,7 @@ Result<JoinRequest> parse_join_request(std::string_view text) {
 
 Result<MembersNotice> parse_members_notice(std::string_view line) {
     const auto object = parse_object(line, "the notice of members");
-    if (!object) {
-        return object.error();
-    }
+    TRY(object);
     MembersNotice notice;
     ObjectReader reader(*object, "the notice of members");
     reader.require("sha256");
@@ -194,9 +190,7 @@ Result<MembersNotice> parse_members_notice(std::string_view line) {
 
 Result<Members> parse_members(std::string_view list) {
     const auto object = parse_object(list, "the list of members");
-    if (!object) {
-        return object.error();
-    }
+    TRY(object);
     Members members;
     ObjectReader reader(*object, "the list of members");
     reader.read("cluster", members.cluster);
@@ -223,9 +217,7 @@ Result<Members> parse_members(std::string_view list) {
 
 Result<JoinMessage> parse_join_message(std::string_view line) {
     const auto object = parse_object(line, "a line from the node");
-    if (!object) {
-        return object.error();
-    }
+    TRY(object);
     JoinMessage message;
     ObjectReader reader(*object, "a line from the node");
     std::string type;

@@ -25,9 +25,7 @@ std::string rdma_line(const std::vector<std::string>& devices) {
 Result<ProbeMessage> parse_probe_message(std::string_view line) {
     constexpr auto what = "a line of the probes";
     const auto body = parse_object(line, what);
-    if (!body) {
-        return body.error();
-    }
+    TRY(body);
     ObjectReader reader(*body, what);
     ProbeMessage message;
     if (body->contains("rdma")) {

@@ -164,9 +164,7 @@ std::string to_line(const RelayFiles& files) {
 Result<RelayOpening> parse_relay_opening(std::string_view line) {
     constexpr std::string_view what = "the relay's opening";
     const auto object = parse_object(line, what);
-    if (!object) {
-        return object.error();
-    }
+    TRY(object);
     ObjectReader reader(*object, what);
     RelayOpening opening;
     reader.read("tree", opening.tree);
@@ -188,9 +186,7 @@ Result<RelayOpening> parse_relay_opening(std::string_view line) {
 Result<RelayImage> parse_relay_image(std::string_view line) {
     constexpr std::string_view what = "the relay's image";
     const auto object = parse_object(line, what);
-    if (!object) {
-        return object.error();
-    }
+    TRY(object);
     ObjectReader reader(*object, what);
     RelayImage image;
     for (const char* key : {"manifest", "blobs"}) {
@@ -227,9 +223,7 @@ Result<RelayMessage> parse_relay_message(std::string_view line) {
     constexpr std::string_view what = "the relay's message";
     using Type = RelayMessage::Type;
     const auto object = parse_object(line, what);
-    if (!object) {
-        return object.error();
-    }
+    TRY(object);
     ObjectReader reader(*object, what);
     RelayMessage message;
     std::string type;
@@ -267,9 +261,7 @@ Result<RelayMessage> parse_relay_message(std::string_view line) {
 Result<RelayPiece> parse_relay_piece(std::string_view line) {
     constexpr std::string_view what = "a piece of a blob";
     const auto object = parse_object(line, what);
-    if (!object) {
-        return object.error();
-    }
+    TRY(object);
     ObjectReader reader(*object, what);
     RelayPiece piece;
     reader.require("length");
@@ -289,9 +281,7 @@ Result<RelayPiece> parse_relay_piece(std::string_view line) {
 Result<RelayPeers> parse_relay_peers(std::string_view line) {
     constexpr std::string_view what = "the relay's peers";
     const auto object = parse_object(line, what);
-    if (!object) {
-        return object.error();
-    }
+    TRY(object);
     ObjectReader reader(*object, what);
     RelayPeers peers;
     for (const auto& [key, pairs] :
@@ -317,9 +307,7 @@ Result<RelayPeers> parse_relay_peers(std::string_view line) {
 Result<RelayRequest> parse_relay_request(std::string_view line) {
     constexpr std::string_view what = "a relay's request";
     const auto object = parse_object(line, what);
-    if (!object) {
-        return object.error();
-    }
+    TRY(object);
     ObjectReader reader(*object, what);
     reader.require("offset");
     auto request = read_request(reader, true);
@@ -332,9 +320,7 @@ Result<RelayRequest> parse_relay_request(std::string_view line) {
 Result<RelayDigest> parse_relay_digest(std::string_view line) {
     constexpr std::string_view what = "a file's digest";
     const auto object = parse_object(line, what);
-    if (!object) {
-        return object.error();
-    }
+    TRY(object);
     ObjectReader reader(*object, what);
     auto digest = read_digest(reader);
     if (reader.failed()) {
@@ -346,9 +332,7 @@ Result<RelayDigest> parse_relay_digest(std::string_view line) {
 Result<RelayFiles> parse_relay_files(std::string_view line) {
     constexpr std::string_view what = "the relay's files";
     const auto object = parse_object(line, what);
-    if (!object) {
-        return object.error();
-    }
+    TRY(object);
     ObjectReader reader(*object, what);
     RelayFiles files;
     reader.require("files");

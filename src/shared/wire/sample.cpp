@@ -362,9 +362,7 @@ std::string sample_line(const Sample& sample) {
 
 Result<std::optional<Sample>> SampleReader::hear(std::string_view line) {
     const auto object = parse_object(line, what_lines_are);
-    if (!object) {
-        return object.error();
-    }
+    TRY(object);
     ObjectReader reader(*object, what_lines_are);
     std::optional<SampleFacts> facts;
     std::optional<Sample> sample;

@@ -26,9 +26,7 @@ std::string to_text(const SetupLine& line) {
 Result<SetupLine> parse_setup_line(std::string_view text) {
     constexpr std::string_view what = "the line of `setup`";
     const auto object = parse_object(text, what);
-    if (!object) {
-        return object.error();
-    }
+    TRY(object);
     SetupLine line;
     ObjectReader reader(*object, what);
     reader.require("run");

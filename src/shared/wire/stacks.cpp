@@ -141,9 +141,7 @@ std::string stacks_told_line() {
 
 Result<StacksWord> parse_stacks_word(std::string_view line) {
     const auto object = parse_object(line, "what ranks are doing");
-    if (!object) {
-        return object.error();
-    }
+    TRY(object);
     StacksWord word;
     ObjectReader reader(*object, "what ranks are doing");
     std::string type;

@@ -65,9 +65,7 @@ std::string link_greeting(const LinkGreeting& greeting) {
 
 Result<LinkGreeting> parse_link_greeting(std::string_view line, std::size_t parts) {
     const auto object = parse_object(line, "a member's greeting");
-    if (!object) {
-        return object.error();
-    }
+    TRY(object);
     ObjectReader reader(*object, "a member's greeting");
     LinkGreeting greeting;
     int part = 0;
@@ -99,9 +97,7 @@ std::string link_ping(const LinkPing& ping) {
 
 Result<LinkPing> parse_link_ping(std::string_view line, std::size_t parts) {
     const auto object = parse_object(line, "a coordinator's ping");
-    if (!object) {
-        return object.error();
-    }
+    TRY(object);
     ObjectReader reader(*object, "a coordinator's ping");
     LinkPing ping;
     reader.require("term");
@@ -135,9 +131,7 @@ bool is_link_pong(std::string_view line) {
 
 Result<LinkPong> parse_link_pong(std::string_view line, std::size_t parts) {
     const auto object = parse_object(line, "a member's pong");
-    if (!object) {
-        return object.error();
-    }
+    TRY(object);
     ObjectReader reader(*object, "a member's pong");
     LinkPong pong;
     reader.require("term");

@@ -145,9 +145,7 @@ std::string sync_opening(const SyncOpening& opening) {
 
 Result<SyncOpening> parse_sync_opening(std::string_view text) {
     const auto object = parse_object(text, "the argument");
-    if (!object) {
-        return object.error();
-    }
+    TRY(object);
     SyncOpening opening;
     ObjectReader reader(*object, "the argument");
     reader.read_bytes("user", opening.user);

@@ -45,9 +45,7 @@ std::string tunnel_ask(const TunnelAsk& ask) {
 Result<TunnelAsk> parse_tunnel_ask(std::string_view text) {
     constexpr auto* what = "what a tunnel asks for";
     const auto object = parse_object(text, what);
-    if (!object) {
-        return object.error();
-    }
+    TRY(object);
     TunnelAsk ask;
     ObjectReader reader(*object, what);
     reader.require("lease_ms");
@@ -67,9 +65,7 @@ std::string tunnel_target(const TunnelTarget& target) {
 Result<TunnelTarget> parse_tunnel_target(std::string_view text) {
     constexpr auto* what = "a tunnel's target";
     const auto object = parse_object(text, what);
-    if (!object) {
-        return object.error();
-    }
+    TRY(object);
     TunnelTarget target;
     ObjectReader reader(*object, what);
     reader.read("host", target.host);
@@ -97,9 +93,7 @@ std::string tunnel_failure(const TunnelFailure& failure) {
 Result<TunnelFailure> parse_tunnel_failure(std::string_view text) {
     constexpr auto* what = "a tunnel's failure";
     const auto object = parse_object(text, what);
-    if (!object) {
-        return object.error();
-    }
+    TRY(object);
     TunnelFailure failure;
     std::string kind;
     ObjectReader reader(*object, what);

@@ -49,19 +49,13 @@ inline Task<void> echo_engine(StubConnection connection) {
 // What an exec answers to `input`.
 inline Task<Result<std::string>> converse(ContainerEngine& engine, std::string input) {
     auto stream = co_await engine.start_exec(ExecId("e"));
-    if (!stream) {
-        co_return stream.error();
-    }
-    if (const auto written = co_await (*stream)->write(input); !written) {
-        co_return written.error();
-    }
+    CO_TRY(stream);
+    CO_TRY(co_await (*stream)->write(input));
     (void)co_await (*stream)->close_stdin();
     std::string output;
     while (true) {
         auto chunk = co_await (*stream)->read();
-        if (!chunk) {
-            co_return chunk.error();
-        }
+        CO_TRY(chunk);
         if (chunk->end) {
             co_return output;
         }

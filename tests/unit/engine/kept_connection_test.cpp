@@ -30,13 +30,9 @@ Task<void> serve(StubConnection connection) {
 
 Task<Result<std::string>> connection_of_a_stream(ContainerEngine& engine) {
     auto stream = co_await engine.start_exec(ExecId("e"));
-    if (!stream) {
-        co_return stream.error();
-    }
+    CO_TRY(stream);
     auto chunk = co_await (*stream)->read();
-    if (!chunk) {
-        co_return chunk.error();
-    }
+    CO_TRY(chunk);
     co_return chunk->bytes;
 }
 

@@ -38,9 +38,7 @@ struct Archived {
         std::string bytes;
         while (true) {
             const auto more = run_task(io, archive.read());
-            if (!more) {
-                return more.error();
-            }
+            TRY(more);
             if (more->empty()) {
                 return bytes;
             }

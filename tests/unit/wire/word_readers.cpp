@@ -88,9 +88,7 @@ template <class Parse, class See>
 WordReader reader(Parse parse, See look) {
     return [parse, look](std::string_view bytes, KindsSeen& seen) -> Status {
         const auto read = parse(bytes);
-        if (!read) {
-            return read.error();
-        }
+        TRY(read);
         look(seen, *read);
         return ok;
     };
@@ -109,9 +107,7 @@ WordReader stream_reader(See look) {
         decoder.feed(bytes);
         while (true) {
             const auto next = decoder.next();
-            if (!next) {
-                return next.error();
-            }
+            TRY(next);
             if (!*next) {
                 return ok;
             }
@@ -124,9 +120,7 @@ Status read_tunnel(std::string_view bytes, KindsSeen& seen) {
     TunnelDecoder decoder;
     while (true) {
         const auto next = decoder.next(bytes);
-        if (!next) {
-            return next.error();
-        }
+        TRY(next);
         if (!*next) {
             return ok;
         }
@@ -138,9 +132,7 @@ Status read_samples(std::string_view bytes, KindsSeen&) {
     SampleReader samples;
     for (const auto& line : split(bytes, '\n')) {
         const auto heard = line.empty() ? Result<std::optional<Sample>>() : samples.hear(line);
-        if (!heard) {
-            return heard.error();
-        }
+        TRY(heard);
     }
     return samples.has_facts() ? ok : Status(Error{ErrorKind::protocol, "", "no facts", ""});
 }

@@ -54,9 +54,7 @@ Result<std::vector<std::size_t>> chosen_hosts(const ClusterSpec& spec, const Dat
     std::set<NodeName> named;
     for (const auto& text : options.nodes) {
         const auto nodes = find_named(spec, {.option = "--node", .text = text});
-        if (!nodes) {
-            return nodes.error();
-        }
+        TRY(nodes);
         std::ranges::transform(*nodes, std::inserter(named, named.end()), &NamedNode::name);
     }
     std::set<std::size_t> hosts; // a node's data is its host's

@@ -143,9 +143,7 @@ private:
                 continue;
             }
             auto state = wire::parse_setup_state(line);
-            if (!state) {
-                return state.error();
-            }
+            TRY(state);
             states.push_back(std::move(*state));
         }
         if (states.size() != spec_.setup.size()) {

@@ -41,9 +41,7 @@ Result<std::vector<ReadyNode>> chosen(const SyncOptions& options, const Attached
     std::vector<ReadyNode> nodes;
     for (const auto& words : named_in(options)) {
         auto some = named_nodes(cluster.spec, cluster.nodes, words);
-        if (!some) {
-            return some.error();
-        }
+        TRY(some);
         for (auto& node : *some) {
             if (std::ranges::find(nodes, node.name, &ReadyNode::name) == nodes.end()) {
                 nodes.push_back(std::move(node));
@@ -103,9 +101,7 @@ Result<std::vector<Source>> watched_sources(const Context& context, const Cluste
         }
         for (const auto& source : *sources) {
             const auto added = watch.watch(source.tree);
-            if (!added) {
-                return added.error();
-            }
+            TRY(added);
             fresh = fresh || *added;
         }
         if (!fresh) {

@@ -28,9 +28,7 @@ Result<Chosen> choose(const RunOptions& options, const ClusterSpec& spec, std::s
     const bool more =
         count && *count + spares > all.size() && *count <= most_cluster_nodes && options.exclude.empty();
     auto nodes = select_nodes(spec, all, more ? "" : options.nodes, options.exclude, more ? 0 : spares);
-    if (!nodes) {
-        return nodes.error();
-    }
+    TRY(nodes);
     Chosen chosen{.count = more ? *count : nodes->size() - spares};
     nodes->resize(std::min(chosen.count, nodes->size()));
     for (const auto& node : *nodes) {
@@ -114,22 +112,14 @@ Task<int> print_export(Context& context, const RunOptions& options, std::set<std
 Result<ExportJob> export_job_of(const RunOptions& options, const ClusterSpec& spec,
                                 std::set<std::string> given) {
     auto run = judge_run(options, spec);
-    if (!run) {
-        return run.error();
-    }
+    TRY(run);
     const auto chosen = choose(options, spec, run->spares);
-    if (!chosen) {
-        return chosen.error();
-    }
+    TRY(chosen);
     std::optional<Error>
         in_the_script; // where plain is what was asked for, the line stands there for all to see
-    if (auto judged = judge_launch_line(*run, chosen->count, in_the_script); !judged) {
-        return judged.error();
-    }
+    TRY(judge_launch_line(*run, chosen->count, in_the_script));
     auto nodes = placed(spec, chosen->nodes, chosen->count, options.gpus);
-    if (!nodes) {
-        return nodes.error();
-    }
+    TRY(nodes);
     ExportJob job{.spec = spec,
                   .name = options.name.empty() ? spec.name.str() : options.name,
                   .launcher = run->launcher,
@@ -143,9 +133,7 @@ Result<ExportJob> export_job_of(const RunOptions& options, const ClusterSpec& sp
                   .sync = !options.carry.no_sync,
                   .given = std::move(given)};
     take_from_file(job, std::move(*nodes));
-    if (auto checked = check_slots(job.launcher, job.request); !checked) {
-        return checked.error();
-    }
+    TRY(check_slots(job.launcher, job.request));
     return job;
 }
 

@@ -13,13 +13,9 @@ CLI::Option* repeatable(CLI::Option* option, const char* type) {
 
 Result<Exported> export_kubernetes(const ExportJob& job, const KubernetesWords& words) {
     const auto options = read_options(words);
-    if (!options) {
-        return options.error();
-    }
+    TRY(options);
     auto manifest = make_manifest(job, *options);
-    if (!manifest) {
-        return manifest.error();
-    }
+    TRY(manifest);
     return Exported{.text = to_yaml_text(*manifest, *options),
                     .json = to_list(*manifest).dump(),
                     .warnings = std::move(manifest->warnings)};

@@ -43,9 +43,7 @@ Result<std::unique_ptr<JobView>> JobView::create(const Context& context, const J
     std::optional<LogFiles> files;
     if (!options.log_folder.empty()) {
         auto made = LogFiles::create(options.log_folder, job);
-        if (!made) {
-            return made.error();
-        }
+        TRY(made);
         files = std::move(*made);
     }
     return std::unique_ptr<JobView>(new JobView(context, options, job, std::move(files)));

@@ -9,17 +9,11 @@ namespace dockdist {
 Result<PreparedRun> judge_run(const RunOptions& options, const ClusterSpec& spec) {
     const auto name = options.launcher.empty() ? spec.launcher : options.launcher;
     const auto launcher = find_launcher(name.empty() ? "plain" : name);
-    if (!launcher) {
-        return launcher.error();
-    }
+    TRY(launcher);
     auto env = own_variables(options.env);
-    if (!env) {
-        return env.error();
-    }
+    TRY(env);
     auto settings = job_options(options, spec);
-    if (!settings) {
-        return settings.error();
-    }
+    TRY(settings);
     for (const auto& secret : spec.container.secrets) {
         if (!env->contains(secret.name)) {
             settings->secrets[secret.name] = secret.value;
@@ -32,9 +26,7 @@ Result<PreparedRun> judge_run(const RunOptions& options, const ClusterSpec& spec
     }
     settings->env = std::move(*env);
     auto roles = read_roles(options.roles, launcher->has_roles ? spec.roles : Roles{});
-    if (!roles) {
-        return roles.error();
-    }
+    TRY(roles);
     LaunchRequest request{.job = settings->job,
                           .command = options.command,
                           .ranks_per_node = options.gpus,
@@ -44,9 +36,7 @@ Result<PreparedRun> judge_run(const RunOptions& options, const ClusterSpec& spec
                           .options = options.launcher_args,
                           .secret =
                               options.dry_run ? "(a secret of each launch)" : random_hex(secret_digits)};
-    if (auto checked = check_request(*launcher, request); !checked) {
-        return checked.error();
-    }
+    TRY(check_request(*launcher, request));
     return PreparedRun{.launcher = *launcher,
                        .job = std::move(*settings),
                        .spares = static_cast<std::size_t>(options.restarts.spares.value_or(spec.spares)),

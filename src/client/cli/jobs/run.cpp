@@ -33,9 +33,7 @@ Task<Status> take_name(PreparedRun& prepared, const std::string& name, const Att
     }
     const auto list = co_await list_jobs(cluster.engines, cluster.nodes, &reporter, {.name = name});
     const auto job = next_run(list.jobs, name);
-    if (!job) {
-        co_return job.error();
-    }
+    CO_TRY(job);
     prepared.job.job = *job;
     prepared.request.job = *job;
     co_return ok;

@@ -19,9 +19,7 @@ Status put_nodes(PreparedRun& prepared, const Attached& cluster, std::vector<Rea
     prepared.request.nodes.clear();
     for (const auto& node : nodes) {
         auto seen = launch_node(cluster.spec, node, prepared.job.env, prepared.request.ranks_per_node);
-        if (!seen) {
-            return seen.error();
-        }
+        TRY(seen);
         prepared.request.nodes.push_back(std::move(*seen));
     }
     prepared.nodes = std::move(nodes);
@@ -108,18 +106,11 @@ Result<NodeChoice> choose_nodes(PreparedRun& prepared, const RunOptions& options
         return choice;
     }
     const auto first = choice->first();
-    if (auto set = set_restarts(options.restarts, static_cast<int>(first.size()),
-                                static_cast<int>(prepared.spares), prepared.job);
-        !set) {
-        return set.error();
-    }
-    if (auto put = put_nodes(prepared, cluster, first); !put) {
-        return put.error();
-    }
+    TRY(set_restarts(options.restarts, static_cast<int>(first.size()), static_cast<int>(prepared.spares),
+                     prepared.job));
+    TRY(put_nodes(prepared, cluster, first));
     std::optional<Error> warning;
-    if (auto judged = judge_launch_line(prepared, first.size() - prepared.spares, warning); !judged) {
-        return judged.error();
-    }
+    TRY(judge_launch_line(prepared, first.size() - prepared.spares, warning));
     if (warning) {
         context.reporter->on(warning_event(*warning));
     }

@@ -206,9 +206,7 @@ Result<JobOptions> job_options(const RunOptions& options, const ClusterSpec& spe
     }
     job.detach = options.detach;
     job.stop_stalled = options.on_stall == "stop";
-    if (auto set = set_idle(options.idle, spec.idle, options.share, job); !set) {
-        return set.error();
-    }
+    TRY(set_idle(options.idle, spec.idle, options.share, job));
     job.owner = user_and_machine();
     job.cluster = spec.name.str();
     job.gpus = {.share = options.share || options.dry_run,

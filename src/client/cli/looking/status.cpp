@@ -170,9 +170,7 @@ Result<std::vector<Row>> asked_for(std::vector<Row> rows, const ClusterSpec& spe
     std::set<std::string> names;
     for (const auto& text : options.nodes) {
         const auto named = find_named(spec, {.option = "--node", .text = text});
-        if (!named) {
-            return named.error();
-        }
+        TRY(named);
         for (const auto& node : *named) {
             names.insert(node.name.str());
         }

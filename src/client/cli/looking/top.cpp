@@ -226,9 +226,7 @@ Result<std::vector<std::string>> nodes_asked_for(const ClusterSpec& spec, const 
     std::vector<std::string> names;
     for (const auto& text : options.nodes) {
         const auto named = find_named(spec, {.option = "--node", .text = text});
-        if (!named) {
-            return named.error();
-        }
+        TRY(named);
         for (const auto& node : *named) {
             names.push_back(node.name.str());
         }

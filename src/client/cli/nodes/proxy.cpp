@@ -77,9 +77,7 @@ Task<Status> copy_in(stream_descriptor& from, ExecStream& to, bool& has_left) {
 Task<Status> copy_out(ExecStream& from, stream_descriptor& to, LoginEnd& end) {
     while (true) {
         auto chunk = co_await from.read();
-        if (!chunk) {
-            co_return chunk.error();
-        }
+        CO_TRY(chunk);
         if (chunk->end) {
             co_return ok;
         }
@@ -102,9 +100,7 @@ Task<Status> copy_out(ExecStream& from, stream_descriptor& to, LoginEnd& end) {
 // ssh ends both ways at once. Then the node's end has its time to end, which it may not hear of where the way
 // to it is cut.
 Task<Error> copy_in_and_wait(stream_descriptor& from, ExecStream& to, bool& has_left, AsyncEvent& gone) {
-    if (const auto copied = co_await copy_in(from, to, has_left); !copied) {
-        co_return copied.error();
-    }
+    CO_TRY(co_await copy_in(from, to, has_left));
     (void)co_await gone.wait_at_most(longest_farewell);
     gone.set();
     co_return Error{};
@@ -119,9 +115,7 @@ Task<Result<int>> connect_through(const Context& context, ContainerEngine& engin
     }
     ExecConfig config{.command = {layout::init, "login", std::move(key)}, .user = "0:0"};
     auto stream = co_await start_command(engine, node.id, std::move(config));
-    if (!stream) {
-        co_return stream.error();
-    }
+    CO_TRY(stream);
     AsyncEvent gone(context.executor);
     bool has_left = false; // ssh, before sshd did
     LoginEnd end;

@@ -266,9 +266,7 @@ Task<Result<int>> exec_with_stdio(ContainerEngine& engine, ContainerId id, HeldC
                                   Interrupts& interrupts, Reporter& reporter) {
     command.config.stdin_open = true;
     auto exec = co_await start_command(engine, id, std::move(command.config));
-    if (!exec) {
-        co_return exec.error();
-    }
+    CO_TRY(exec);
     std::optional<RawTerminal> raw;
     if (command.ask.terminal) {
         raw.emplace();
@@ -291,9 +289,7 @@ Task<Result<int>> exec_with_stdio(ContainerEngine& engine, ContainerId id, HeldC
     const auto started = (*exec)->id();
     exec->reset(); // the connection is free for the inspect
     const auto state = co_await engine.inspect_exec(started);
-    if (!state) {
-        co_return state.error();
-    }
+    CO_TRY(state);
     co_return state->exit_code.value_or(exit_codes::cannot_start);
 }
 

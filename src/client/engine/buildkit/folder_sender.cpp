@@ -173,9 +173,7 @@ Result<std::optional<std::string>> FolderSender::next() {
     if (!wanted_.empty()) {
         const auto id = wanted_.front();
         const auto bytes = files_->read(chosen_[id], offset_, piece);
-        if (!bytes) {
-            return bytes.error();
-        }
+        TRY(bytes);
         offset_ += bytes->size();
         sent_ += bytes->size();
         if (bytes->empty()) {

@@ -139,9 +139,7 @@ Task<Result<std::string>> run_build(Session session, BuildConfig config, std::sp
                                     "the engine may have been restarted: run the command again"});
     }
     const auto built = co_await inspect_image_of(session, config.reference); // Podman may tell no id
-    if (!built) {
-        co_return built.error();
-    }
+    CO_TRY(built);
     co_return built->id;
 }
 
@@ -174,9 +172,7 @@ class BuildEndpoints : public virtual EngineCalls {
 public:
     Task<Result<Builder>> builder(bool secrets) override {
         const auto session = session_;
-        if (const auto known = co_await session->negotiate(); !known) {
-            co_return known.error();
-        }
+        CO_TRY(co_await session->negotiate());
         if (secrets && !session->builds_with_secrets()) {
             co_return session->located(
                 {ErrorKind::config, "",
@@ -204,9 +200,7 @@ public:
         const auto session = session_;
         const auto what = "build image " + config.reference.str();
         const auto builds_with = co_await builder(!config.secrets.empty());
-        if (!builds_with) {
-            co_return builds_with.error();
-        }
+        CO_TRY(builds_with);
         const auto heard = std::make_shared<std::uint64_t>(0);
         if (*builds_with != Builder::buildkit) {
             co_return co_await with_watch(

@@ -118,9 +118,7 @@ public:
     Result<std::vector<BuildOutput>> take(const BuildMessage& message) {
         if (!message.trace.empty()) {
             const auto trace = decode_build_trace(message.trace);
-            if (!trace) {
-                return trace.error();
-            }
+            TRY(trace);
             return steps_.take(*trace);
         }
         take_text(message);

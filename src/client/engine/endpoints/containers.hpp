@@ -21,9 +21,7 @@ namespace {
 Task<Result<ContainerDetails>> inspect_container_of(Session session, ContainerId id) {
     const auto answer = co_await session->call(get(item("containers", id.str(), "/json")),
                                                "look at container " + short_id(id.str()));
-    if (!answer) {
-        co_return answer.error();
-    }
+    CO_TRY(answer);
     co_return decoded(*session, decode_container(answer->body));
 }
 
@@ -36,9 +34,7 @@ public:
         const auto parameters = query_string(
             {{"all", query.running_only ? "" : "1"}, {"filters", encode_filters({{"label", query.labels}})}});
         const auto answer = co_await session->call(get("/containers/json" + parameters), "list containers");
-        if (!answer) {
-            co_return answer.error();
-        }
+        CO_TRY(answer);
         co_return decoded(*session, decode_container_list(answer->body));
     }
 
@@ -50,14 +46,10 @@ public:
         const auto session = session_;
         const auto what = "ask what container " + short_id(id.str()) + " has written";
         const auto changes = co_await session->call(get(item("containers", id.str(), "/changes")), what);
-        if (!changes) {
-            co_return changes.error();
-        }
+        CO_TRY(changes);
         const auto details =
             co_await session->call(get(item("containers", id.str(), "/json") + "?size=1"), what);
-        if (!details) {
-            co_return details.error();
-        }
+        CO_TRY(details);
         co_return decoded(*session, decode_diff(changes->body, details->body));
     }
 
@@ -67,14 +59,10 @@ public:
             post("/containers/create" + query_string({{"name", name}, {"platform", config.platform}}),
                  encode_container(config)),
             "create container " + name);
-        if (!answer) {
-            co_return answer.error();
-        }
+        CO_TRY(answer);
         const auto id =
             decoded(*session, decode_id(answer->body, "the answer to the creation of a container"));
-        if (!id) {
-            co_return id.error();
-        }
+        CO_TRY(id);
         co_return ContainerId(*id);
     }
 
@@ -82,9 +70,7 @@ public:
         const auto session = session_;
         const auto answer = co_await session->call(post(item("containers", id.str(), "/start")),
                                                    "start container " + short_id(id.str()), {304});
-        if (!answer) {
-            co_return answer.error();
-        }
+        CO_TRY(answer);
         co_return ok;
     }
 
@@ -95,9 +81,7 @@ public:
                  query_string({{"stream", "1"}, {"stdin", "1"}, {"stdout", "1"}, {"stderr", "1"}}));
         request.headers = {{"Connection", "Upgrade"}, {"Upgrade", "tcp"}};
         auto stream = co_await session->open(std::move(request), "attach to container " + short_id(id.str()));
-        if (!stream) {
-            co_return stream.error();
-        }
+        CO_TRY(stream);
         co_return make_exec_stream(std::move(*stream), session->endpoint.host);
     }
 
@@ -109,9 +93,7 @@ public:
         // Aside: the answer takes as long as the container does.
         const auto answer = co_await session->call_aside(post(target), "stop container " + short_id(id.str()),
                                                          {304}, CallLimits{limit});
-        if (!answer) {
-            co_return answer.error();
-        }
+        CO_TRY(answer);
         co_return ok;
     }
 
@@ -120,9 +102,7 @@ public:
         const auto answer = co_await session->call(
             post(item("containers", id.str(), "/rename") + query_string({{"name", std::move(name)}})),
             "rename container " + short_id(id.str()));
-        if (!answer) {
-            co_return answer.error();
-        }
+        CO_TRY(answer);
         co_return ok;
     }
 
@@ -170,9 +150,7 @@ public:
         const auto answer = co_await session->call(
             std::move(request), fmt::format("upload files into container {}", short_id(id.str())), {},
             limits);
-        if (!answer) {
-            co_return answer.error();
-        }
+        CO_TRY(answer);
         co_return ok;
     }
 };

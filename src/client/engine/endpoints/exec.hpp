@@ -16,13 +16,9 @@ public:
         const auto answer =
             co_await session->call(post(item("containers", id.str(), "/exec"), encode_exec(config)),
                                    "prepare a command in container " + short_id(id.str()));
-        if (!answer) {
-            co_return answer.error();
-        }
+        CO_TRY(answer);
         const auto exec = decoded(*session, decode_id(answer->body, "the answer to the creation of an exec"));
-        if (!exec) {
-            co_return exec.error();
-        }
+        CO_TRY(exec);
         co_return ExecId(*exec);
     }
 
@@ -33,18 +29,14 @@ public:
         // open() has read the answer's header when it returns: bytes written to stdin before that would be
         // dropped.
         auto stream = co_await session->open(std::move(request), "start a command");
-        if (!stream) {
-            co_return stream.error();
-        }
+        CO_TRY(stream);
         co_return make_exec_stream(std::move(*stream), session->endpoint.host);
     }
 
     Task<Result<ExecState>> inspect_exec(ExecId id) override {
         const auto session = session_;
         const auto answer = co_await session->call(get(item("exec", id.str(), "/json")), "look at a command");
-        if (!answer) {
-            co_return answer.error();
-        }
+        CO_TRY(answer);
         co_return decoded(*session, decode_exec(answer->body));
     }
 };

@@ -74,9 +74,7 @@ private:
 // For calls of other groups too.
 Task<Result<ImageDetails>> inspect_image_of(Session session, ImageRef ref) {
     const auto answer = co_await session->call(get(image_path(ref) + "/json"), "look at image " + ref.str());
-    if (!answer) {
-        co_return answer.error();
-    }
+    CO_TRY(answer);
     co_return decoded(*session, decode_image(answer->body));
 }
 
@@ -84,9 +82,7 @@ Task<Status> tag_image_of(Session session, ImageRef ref, std::string repository,
     const auto answer = co_await session->call(
         post(image_path(ref) + "/tag" + query_string({{"repo", repository}, {"tag", tag}})),
         fmt::format("name image {} {}:{}", ref.str(), repository, tag));
-    if (!answer) {
-        co_return answer.error();
-    }
+    CO_TRY(answer);
     co_return ok;
 }
 
@@ -155,9 +151,7 @@ Task<Status> run_pull(Session session, ImageRef ref, std::string path, std::stri
         request.headers.emplace_back("X-Registry-Auth", registry_auth);
     }
     auto stream = co_await session->open(std::move(request), what);
-    if (!stream) {
-        co_return stream.error();
-    }
+    CO_TRY(stream);
     LineStream messages(std::move(*stream));
     Arrivals arrivals;
     while (true) {
@@ -204,9 +198,7 @@ Task<Status> run_load(Session session, std::shared_ptr<ByteSource> tar, std::uin
             on_sent(sent);
         }
     });
-    if (!stream) {
-        co_return stream.error();
-    }
+    CO_TRY(stream);
     LineStream messages(std::move(*stream));
     bool loaded = false;
     while (true) {
@@ -259,9 +251,7 @@ public:
     Task<Result<std::unique_ptr<ByteSource>>> export_image(ImageRef ref) override {
         const auto session = session_;
         auto stream = co_await session->open(get(image_path(ref) + "/get"), "read image " + ref.str());
-        if (!stream) {
-            co_return stream.error();
-        }
+        CO_TRY(stream);
         std::unique_ptr<ByteSource> bytes = std::make_unique<StreamedBytes>(session, std::move(*stream));
         co_return bytes;
     }
@@ -278,15 +268,11 @@ public:
         const auto session = session_;
         const auto what = "import image " + repository;
         auto request = co_await import_request(session, "-", repository, tag);
-        if (!request) {
-            co_return request.error();
-        }
+        CO_TRY(request);
         request->content_type = "application/octet-stream"; // as Docker's description of its API has it
         request->borrowed_body = tar;
         const auto answer = co_await session->call(std::move(*request), what);
-        if (!answer) {
-            co_return answer.error();
-        }
+        CO_TRY(answer);
         std::string id;
         for (const auto& line : split(answer->body, '\n')) {
             if (auto taken = take_import_message(*session, line, what, id); !taken) {
@@ -306,9 +292,7 @@ public:
         request.method = "DELETE";
         request.target = image_path(ref);
         const auto answer = co_await session->call(std::move(request), "remove image " + ref.str(), {404});
-        if (!answer) {
-            co_return answer.error();
-        }
+        CO_TRY(answer);
         co_return ok;
     }
 
@@ -316,14 +300,10 @@ private:
     static Task<Status> import_from(Session session, ImageAddress from) {
         const auto what = "import image " + from.repository;
         auto request = co_await import_request(session, from.url, from.repository, from.tag);
-        if (!request) {
-            co_return request.error();
-        }
+        CO_TRY(request);
         // Podman answers when it has it all: there is no deadline for a first word.
         auto stream = co_await session->open_upload(std::move(*request), what, {});
-        if (!stream) {
-            co_return stream.error();
-        }
+        CO_TRY(stream);
         LineStream messages(std::move(*stream));
         std::string id;
         while (true) {

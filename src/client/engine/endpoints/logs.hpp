@@ -18,9 +18,7 @@ public:
                                               {"tail", query.tail < 0 ? "all" : std::to_string(query.tail)}});
         auto stream = co_await session->open(get(item("containers", id.str(), "/logs") + parameters),
                                              "read the log of container " + short_id(id.str()));
-        if (!stream) {
-            co_return stream.error();
-        }
+        CO_TRY(stream);
         co_return make_log_stream(std::move(*stream), session->endpoint.host);
     }
 
@@ -29,9 +27,7 @@ public:
         const auto parameters = query_string({{"stdout", "1"}, {"tail", std::to_string(lines)}});
         const auto answer = co_await session->call(get(item("containers", id.str(), "/logs") + parameters),
                                                    "read the log of container " + short_id(id.str()));
-        if (!answer) {
-            co_return answer.error();
-        }
+        CO_TRY(answer);
         StdioFrames frames;
         frames.feed(answer->body);
         std::string text;

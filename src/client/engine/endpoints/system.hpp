@@ -54,9 +54,7 @@ public:
     Task<Result<EngineInfo>> info() override {
         const auto session = session_;
         const auto answer = co_await session->call(get("/info"), "ask the engine about itself");
-        if (!answer) {
-            co_return answer.error();
-        }
+        CO_TRY(answer);
         const auto version = co_await session->negotiate();
         auto result = decoded(*session, decode_info(answer->body, version ? *version : ApiVersion{}));
         if (result) {
@@ -68,9 +66,7 @@ public:
     Task<Result<VolumeDetails>> inspect_volume(std::string name) override {
         const auto session = session_;
         const auto answer = co_await session->call(get(item("volumes", name)), "look at volume " + name);
-        if (!answer) {
-            co_return answer.error();
-        }
+        CO_TRY(answer);
         co_return decoded(*session, decode_volume(answer->body));
     }
 
@@ -79,9 +75,7 @@ public:
         const auto filters = encode_filters({{"label", std::move(labels)}});
         const auto answer =
             co_await session->call(get("/volumes" + query_string({{"filters", filters}})), "list volumes");
-        if (!answer) {
-            co_return answer.error();
-        }
+        CO_TRY(answer);
         co_return decoded(*session, decode_volume_list(answer->body));
     }
 
@@ -89,9 +83,7 @@ public:
         const auto session = session_;
         const auto answer = co_await session->call(post("/volumes/create", encode_volume(name, labels)),
                                                    "create volume " + name);
-        if (!answer) {
-            co_return answer.error();
-        }
+        CO_TRY(answer);
         co_return decoded(*session, decode_volume(answer->body));
     }
 
@@ -101,9 +93,7 @@ public:
         request.method = "DELETE";
         request.target = item("volumes", name);
         const auto answer = co_await session->call(std::move(request), "remove volume " + name, {404});
-        if (!answer) {
-            co_return answer.error();
-        }
+        CO_TRY(answer);
         co_return ok;
     }
 
@@ -113,9 +103,7 @@ public:
             encode_filters({{"type", filter.types}, {"event", filter.actions}, {"label", filter.labels}});
         auto stream = co_await session->open(get("/events" + query_string({{"filters", filters}})),
                                              "follow the engine's events");
-        if (!stream) {
-            co_return stream.error();
-        }
+        CO_TRY(stream);
         co_return std::make_unique<DockerEventStream>(std::move(*stream), session->endpoint.host,
                                                       session->podman());
     }

@@ -37,18 +37,12 @@ Task<Result<std::unique_ptr<HttpStream>>> HttpStream::exchange(std::shared_ptr<B
                                                                HttpRequest request, std::string host_header) {
     std::unique_ptr<HttpStream> self(new HttpStream(std::move(stream)));
     auto head = request_head(request, host_header);
-    if (!head) {
-        co_return head.error();
-    }
+    CO_TRY(head);
     const std::string bytes = *head + request.body;
     const auto written = co_await self->stream_->write(bytes);
-    if (!written) {
-        co_return written.error();
-    }
+    CO_TRY(written);
     const auto answered = co_await self->read_header();
-    if (!answered) {
-        co_return answered.error();
-    }
+    CO_TRY(answered);
     co_return std::move(self);
 }
 
@@ -56,13 +50,9 @@ Task<Result<std::unique_ptr<HttpStream>>> HttpStream::upload(std::shared_ptr<Tra
                                                              HttpRequest request, std::string host_header,
                                                              std::function<void(std::uint64_t)> on_sent) {
     auto stream = co_await transport->connect();
-    if (!stream) {
-        co_return stream.error();
-    }
+    CO_TRY(stream);
     auto head = request_head(request, host_header);
-    if (!head) {
-        co_return head.error();
-    }
+    CO_TRY(head);
     std::unique_ptr<HttpStream> self(new HttpStream(std::move(*stream)));
     // Side by side: who refuses may answer before the end and read no more.
     std::optional<Status> answered;
@@ -155,9 +145,7 @@ Task<Status> HttpStream::read_header() {
     std::vector<char> buffer(smallest_read);
     while (!parser_.header_done()) {
         const auto count = co_await stream_->read_some(buffer);
-        if (!count) {
-            co_return count.error();
-        }
+        CO_TRY(count);
         if (*count == 0) {
             if (!parser_.started()) {
                 co_return Error{ErrorKind::unreachable, "",
@@ -167,9 +155,7 @@ Task<Status> HttpStream::read_header() {
             co_return parser_.feed_end();
         }
         const auto fed = parser_.feed(std::string_view(buffer.data(), *count));
-        if (!fed) {
-            co_return fed.error();
-        }
+        CO_TRY(fed);
     }
     raw_ = parser_.status() == 101;
     ready_ = raw_ ? parser_.take_rest() : parser_.take_body();
@@ -182,9 +168,7 @@ Task<Result<std::string>> HttpStream::read() {
     while (bytes.empty() && !ended_) {
         bytes.resize(full_ ? largest_read : smallest_read);
         const auto count = co_await stream_->read_some(bytes);
-        if (!count) {
-            co_return count.error();
-        }
+        CO_TRY(count);
         full_ = *count >= smallest_read;
         bytes.resize(*count);
         if (raw_) {
@@ -192,9 +176,7 @@ Task<Result<std::string>> HttpStream::read() {
             continue;
         }
         const auto fed = *count == 0 ? parser_.feed_end() : parser_.feed(bytes);
-        if (!fed) {
-            co_return fed.error();
-        }
+        CO_TRY(fed);
         ended_ = parser_.done();
         bytes = parser_.take_body();
     }
@@ -205,9 +187,7 @@ Task<Result<std::string>> HttpStream::read_all(std::size_t limit) {
     std::string body;
     while (body.size() < limit) {
         auto bytes = co_await read();
-        if (!bytes) {
-            co_return bytes.error();
-        }
+        CO_TRY(bytes);
         if (bytes->empty()) {
             break;
         }

@@ -81,9 +81,7 @@ Task<Result<Socket>> connect_any(boost::asio::any_io_executor executor, EngineAd
                                  milliseconds limit) {
     const auto begin = std::chrono::steady_clock::now();
     const auto endpoints = co_await resolve(executor, address);
-    if (!endpoints) {
-        co_return endpoints.error();
-    }
+    CO_TRY(endpoints);
     Result<Socket> socket = connect_error(address, boost::asio::error::host_not_found);
     for (std::size_t i = 0; i < endpoints->size(); ++i) {
         const auto left =

@@ -21,9 +21,7 @@ private:
     static Task<Result<std::unique_ptr<ByteStream>>>
     connect(boost::asio::any_io_executor executor, EngineAddress address, std::chrono::milliseconds limit) {
         auto socket = co_await connect_tcp(executor, address, limit);
-        if (!socket) {
-            co_return socket.error();
-        }
+        CO_TRY(socket);
         co_return std::make_unique<SocketStream<tcp::socket>>(std::move(**socket));
     }
 

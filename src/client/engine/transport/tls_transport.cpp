@@ -67,9 +67,7 @@ Result<Context> load_context(const TlsFiles& files) {
         loaded = load("key", files.key,
                       [&](auto pem) { error = context->use_private_key(pem, ssl::context::pem, error); });
     }
-    if (!loaded) {
-        return loaded.error();
-    }
+    TRY(loaded);
     return context;
 }
 
@@ -179,9 +177,7 @@ using StreamResult = Result<std::unique_ptr<ByteStream>>;
 
 Task<StreamResult> shake_hands(std::unique_ptr<TlsStream> stream, EngineAddress address) {
     const auto done = co_await stream->handshake(address);
-    if (!done) {
-        co_return done.error();
-    }
+    CO_TRY(done);
     co_return std::unique_ptr<ByteStream>(std::move(stream));
 }
 
@@ -197,13 +193,9 @@ public:
 private:
     static Task<StreamResult> connect(asio::any_io_executor executor, EngineAddress address,
                                       milliseconds limit, Result<Context> context) {
-        if (!context) {
-            co_return context.error();
-        }
+        CO_TRY(context);
         auto socket = co_await connect_tcp(executor, address, limit);
-        if (!socket) {
-            co_return socket.error();
-        }
+        CO_TRY(socket);
         auto stream = std::make_unique<TlsStream>(std::move(**socket), *context);
         Error timeout = connect_timeout_error(address, limit);
         timeout.message =

@@ -224,9 +224,7 @@ const std::set<std::string> held{"image.pull",
 
 Status give_names(Manifest& manifest, const ExportJob& job) {
     auto set = set_name(job.name, nodes_of(job));
-    if (!set) {
-        return set.error();
-    }
+    TRY(set);
     manifest.set = std::move(*set);
     if (manifest.set != job.name) {
         manifest.warnings.push_back(
@@ -260,23 +258,15 @@ Error not_utf8() {
 } // namespace
 
 Result<Manifest> make_manifest(ExportJob job, const KubernetesOptions& options) {
-    if (auto known = check_image(job.spec.image.ref.str()); !known) {
-        return known.error();
-    }
+    TRY(check_image(job.spec.image.ref.str()));
     take_out(job, [](const std::string& name) {
         return name == "POD_IP" || name == "JOB_COMPLETION_INDEX" || name == job_token;
     });
     Manifest manifest{.warnings = std::move(job.warnings)};
-    if (auto given = give_names(manifest, job); !given) {
-        return given.error();
-    }
-    if (auto checked = check_rdma(job, options, manifest.warnings); !checked) {
-        return checked.error();
-    }
+    TRY(give_names(manifest, job));
+    TRY(check_rdma(job, options, manifest.warnings));
     const auto script = node_script(job, words_of(job, manifest));
-    if (!script) {
-        return script.error();
-    }
+    TRY(script);
     manifest.secret_keys = job.secrets;
     if (script->names_secret) {
         manifest.secret_keys.emplace_back(job_token);
@@ -285,9 +275,7 @@ Result<Manifest> make_manifest(ExportJob job, const KubernetesOptions& options) 
         manifest.secret = options.secret.empty() ? manifest.set : options.secret;
     }
     const auto text = preamble(manifest, nodes_of(job)) + script->text;
-    if (const auto fits = fits_one_word(job, text); !fits) {
-        return fits.error();
-    }
+    TRY(fits_one_word(job, text));
     set_rdma_variables(job);
     const bool trains = options.kind == KubernetesOptions::Kind::trainjob;
     auto pod = pod_spec(job, text, options, manifest, manifest.warnings);

@@ -87,9 +87,7 @@ Status check_names(const KubernetesWords& words) {
 } // namespace
 
 Result<KubernetesOptions> read_options(const KubernetesWords& words) {
-    if (auto checked = check_names(words); !checked) {
-        return checked.error();
-    }
+    TRY(check_names(words));
     KubernetesOptions options{.kind = words.kind == "trainjob" ? KubernetesOptions::Kind::trainjob
                                                                : KubernetesOptions::Kind::jobset,
                               .name_space = words.name_space,
@@ -106,16 +104,12 @@ Result<KubernetesOptions> read_options(const KubernetesWords& words) {
     options.node_selector = std::move(*selector);
     for (const auto& word : words.tolerations) {
         auto toleration = read_toleration(word);
-        if (!toleration) {
-            return toleration.error();
-        }
+        TRY(toleration);
         options.tolerations.push_back(std::move(*toleration));
     }
     for (const auto& word : words.rdma) {
         auto resource = read_resource(word);
-        if (!resource) {
-            return resource.error();
-        }
+        TRY(resource);
         options.rdma.push_back(std::move(*resource));
     }
     return options;

@@ -104,9 +104,7 @@ Result<OutputLog> OutputLog::create(const std::string& folder, std::int64_t limi
     log.folder_ = folder;
     log.limit_ = static_cast<std::uint64_t>(limit);
     log.clock_offset_ms_ = unix_ms() - monotonic_ms();
-    if (auto begun = log.begin_segment(); !begun) {
-        return begun.error();
-    }
+    TRY(log.begin_segment());
     return log;
 }
 

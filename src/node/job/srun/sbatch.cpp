@@ -72,9 +72,7 @@ std::string id_of(pid_t pid, const std::string& host) {
 Result<Prepared> prepare(SrunOptions& options, const std::string& script, pid_t pid) {
     const auto part = own_part();
     const auto cluster = find_srun_cluster(part);
-    if (!cluster) {
-        return cluster.error();
-    }
+    TRY(cluster);
     const auto nodes = lay_out_batch(options, cluster->available);
     if (!nodes) {
         return batch_error("Batch job submission failed: " + nodes.error().message);

@@ -160,9 +160,7 @@ void share_gpus(const SrunOptions& options, std::vector<SrunNode>& nodes) {
 
 Result<std::vector<SrunNode>> lay_out(SrunOptions& options, const std::vector<SrunNode>& available) {
     auto candidates = candidates_of(options, available);
-    if (!candidates) {
-        return candidates.error();
-    }
+    TRY(candidates);
     auto tasks = tasks_asked_for(options);
     auto take = nodes_to_take(options, *candidates, tasks);
     if (tasks && static_cast<std::size_t>(*tasks) < take) {

@@ -148,9 +148,7 @@ Status OptionLine::read(SrunOptions& options, bool skips) {
             options.remarks.push_back(error.message + ", which is left out");
             continue;
         }
-        if (auto done = judge(options, word_of(words_, found), optarg); !done) {
-            return done.error();
-        }
+        TRY(judge(options, word_of(words_, found), optarg));
         end_ = optind;
     }
     end_ = optind;
@@ -183,9 +181,7 @@ bool OptionLine::give_back_command(SrunOptions& options, const Environment& envi
 
 Result<SrunOptions> parse_srun(const std::vector<std::string>& arguments, const Environment& environment) {
     SrunOptions options;
-    if (auto done = read_variables(options, environment); !done) {
-        return done.error();
-    }
+    TRY(read_variables(options, environment));
     OptionLine line(srun_words(), arguments);
     const auto done = line.read(options);
     if (!done && done.error().kind != ErrorKind::usage) {
@@ -198,9 +194,7 @@ Result<SrunOptions> parse_srun(const std::vector<std::string>& arguments, const 
     const bool runs = done && !options.command.empty();
     if ((runs && is_program_here(options.command.front(), environment)) ||
         !line.give_back_command(options, environment)) {
-        if (!done) {
-            return done.error();
-        }
+        TRY(done);
         if (!runs) {
             return wrong_word("No command given to execute.");
         }
@@ -222,9 +216,7 @@ Result<SrunOptions> parse_sbatch(const std::vector<std::string>& arguments,
         }
     }
     OptionLine line(sbatch_words(), arguments);
-    if (auto done = line.read(options); !done) {
-        return done.error();
-    }
+    TRY(line.read(options));
     options.command = line.rest();
     return options;
 }

@@ -146,9 +146,7 @@ Status SrunOutput::put(Stream& stream, int rank, std::string_view bytes) {
 
 Status SrunOutput::write(std::uint8_t stream, const OutputNames& names, std::string_view bytes) {
     const auto found = stream_of(stream, names);
-    if (!found) {
-        return found.error();
-    }
+    TRY(found);
     auto& place = **found;
     if (place.dropped) {
         return ok;

@@ -41,9 +41,7 @@ Result<int> read_gpus(std::string_view name, std::string_view text) {
     int sum = 0;
     for (const auto& item : split(text, ',')) {
         const auto count = read_count(name, item.substr(item.rfind(':') + 1), 0);
-        if (!count) {
-            return count.error();
-        }
+        TRY(count);
         sum = std::min(sum + *count, wire::max_rank);
     }
     return sum;

@@ -21,9 +21,7 @@ Error wrong(const std::string& message) {
 template <auto field>
 Status count(Options& options, std::string_view name, std::string_view text) {
     const auto number = read_count(name, text);
-    if (!number) {
-        return number.error();
-    }
+    TRY(number);
     options.*field = *number;
     return ok;
 }
@@ -31,9 +29,7 @@ Status count(Options& options, std::string_view name, std::string_view text) {
 template <auto field>
 Status count_gpus(Options& options, std::string_view name, std::string_view text) {
     const auto number = read_gpus(name, text);
-    if (!number) {
-        return number.error();
-    }
+    TRY(number);
     options.*field = *number;
     return ok;
 }
@@ -41,9 +37,7 @@ Status count_gpus(Options& options, std::string_view name, std::string_view text
 template <auto field>
 Status number_from_0(Options& options, std::string_view name, std::string_view text) {
     const auto number = read_count(name, text, 0);
-    if (!number) {
-        return number.error();
-    }
+    TRY(number);
     options.*field = *number;
     return ok;
 }

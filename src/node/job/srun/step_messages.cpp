@@ -119,9 +119,7 @@ std::string step_frame(const StepMessage& message) {
 
 Result<StepMessage> parse_step_message(std::string_view payload) {
     const auto object = wire::parse_object(payload, "a message of the step");
-    if (!object) {
-        return object.error();
-    }
+    TRY(object);
     wire::ObjectReader reader(*object, "a message of the step");
     std::string type;
     reader.read("type", type);

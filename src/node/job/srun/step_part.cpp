@@ -203,9 +203,7 @@ Status StepPart::open(StepOpening opening) {
                          " GPUs, and " + (part ? "the job has " : "there are ") + std::to_string(seen)};
     }
     auto ports = reserve_ports(opening_.step, opening_.ports);
-    if (!ports) {
-        return ports.error();
-    }
+    TRY(ports);
     ports_ = std::move(*ports);
     StepMessage prepared{.type = StepMessage::Type::prepared};
     prepared.prepared.gpus = opening_.gpus < 0 ? seen : opening_.gpus;
@@ -247,9 +245,7 @@ Status StepPart::start(StepStart start) {
     for (int local_rank = 0; local_rank < opening_.tasks; ++local_rank) {
         const int rank = start_.first_rank + local_rank;
         auto task = start_step_task(start_, rank, environment_of(local_rank));
-        if (!task) {
-            return task.error();
-        }
+        TRY(task);
         ++running_;
         const auto& placed = tasks_.emplace_back(std::move(*task));
         watch_output(placed.out, 1, rank);

@@ -94,18 +94,14 @@ Task<Result<NodeStep::Handle>> NodeStep::start(boost::asio::any_io_executor exec
                                                NodeProgram program, std::string& machine, wire::TunnelAsk ask,
                                                std::chrono::milliseconds limit) {
     auto bytes = program(machine);
-    if (!bytes) {
-        co_return bytes.error();
-    }
+    CO_TRY(bytes);
     std::string other;
     auto step = co_await try_start(executor, place, std::move(*bytes), machine, other, ask, limit);
     if (step || other.empty() || other == machine) {
         co_return step;
     }
     bytes = program(other);
-    if (!bytes) {
-        co_return bytes.error();
-    }
+    CO_TRY(bytes);
     machine = other;
     co_return co_await try_start(executor, place, std::move(*bytes), machine, other, ask, limit);
 }
@@ -116,9 +112,7 @@ Task<Result<NodeStep::Handle>> NodeStep::try_start(boost::asio::any_io_executor 
                                                    wire::TunnelAsk ask, std::chrono::milliseconds limit) {
     ask.lease_ms = TunnelTimes{}.lease.count();
     auto srun = ChildProcess::start(executor, tunnel_step(place, ask, program->size(), machine));
-    if (!srun) {
-        co_return srun.error();
-    }
+    CO_TRY(srun);
     const auto state = std::make_shared<State>(executor, std::move(place), std::move(*srun));
     const Handle step(new NodeStep(state));
     const Error late{ErrorKind::timeout, "", "", ""};

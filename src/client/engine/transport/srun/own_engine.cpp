@@ -45,16 +45,12 @@ Task<Error> not_begun(boost::asio::any_io_executor executor, SlurmPlace place, s
 Task<Status> start_own_engine(boost::asio::any_io_executor executor, SlurmPlace place, std::string folder,
                               NodeStep::Handle step) {
     const auto srun = start_detached(engine_step(place, folder));
-    if (!srun) {
-        co_return srun.error();
-    }
+    CO_TRY(srun);
     const auto until = std::chrono::steady_clock::now() + engine_limit;
     while (true) {
         const auto code = ended_code(*srun); // before the look: what has come since is then seen by it
         const auto opened = co_await NodeStep::open(step, engine_socket(folder));
-        if (!opened) {
-            co_return opened.error();
-        }
+        CO_TRY(opened);
         if (opened->stream || opened->refusal->kind == wire::TunnelFailure::Kind::denied) {
             co_return ok; // who connects next hears the same
         }

@@ -54,9 +54,7 @@ private:
     static Task<SrunStream> connect(SharedPointer shared) {
         const auto* const job = std::getenv("SLURM_JOB_ID");
         const auto place = slurm_place(shared->address, job == nullptr ? "" : job);
-        if (!place) {
-            co_return place.error();
-        }
+        CO_TRY(place);
         const bool own = shared->address.scheme == EngineAddress::Scheme::srun_podman;
         const auto folder = engine_folder(*place, ::geteuid());
         const auto& named = shared->address.path;
@@ -71,25 +69,19 @@ private:
             const bool old = shared->step != nullptr;
             const auto step =
                 old ? Result<NodeStep::Handle>(shared->step) : co_await one_step(shared, *place);
-            if (!step) {
-                co_return step.error();
-            }
+            CO_TRY(step);
             auto opened = co_await NodeStep::open(*step, path);
             if (!opened && old && std::exchange(again, false)) {
                 continue; // an old step may turn out to be over only now
             }
-            if (!opened) {
-                co_return opened.error();
-            }
+            CO_TRY(opened);
             if (opened->stream) {
                 co_return std::move(opened->stream);
             }
             if (!is_absent(*opened->refusal) || !std::exchange(may_start, false)) {
                 co_return socket_refusal(shared->address, path, *opened->refusal);
             }
-            if (const auto started = co_await start_engine(shared, *place, folder, *step); !started) {
-                co_return started.error();
-            }
+            CO_TRY(co_await start_engine(shared, *place, folder, *step));
         }
     }
 

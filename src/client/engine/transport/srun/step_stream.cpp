@@ -24,9 +24,7 @@ Task<Status> StepStream::skip_to_tunnel() {
     std::string said;
     while (said.size() < most_chatter) {
         auto chunk = co_await read();
-        if (!chunk) {
-            co_return chunk.error();
-        }
+        CO_TRY(chunk);
         if (chunk->end) {
             break;
         }

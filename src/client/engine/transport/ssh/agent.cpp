@@ -122,9 +122,7 @@ Task<Result<std::string>> SshAgent::ask(std::string request) {
 
 Task<Result<std::vector<AgentKey>>> SshAgent::keys() {
     const auto answer = co_await ask(agent_list_request());
-    if (!answer) {
-        co_return answer.error();
-    }
+    CO_TRY(answer);
     auto keys = parse_agent_keys(*answer);
     if (!keys) {
         co_return lost("it does not list its keys");
@@ -134,9 +132,7 @@ Task<Result<std::vector<AgentKey>>> SshAgent::keys() {
 
 Task<Result<std::string>> SshAgent::sign(std::string blob, std::string data) {
     const auto answer = co_await ask(agent_sign_request(blob, data));
-    if (!answer) {
-        co_return answer.error();
-    }
+    CO_TRY(answer);
     auto signature = parse_agent_signature(*answer);
     if (!signature) {
         co_return lost("it refused to sign");

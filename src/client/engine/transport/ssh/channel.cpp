@@ -62,9 +62,7 @@ Task<Result<std::size_t>> SshChannel::read_some(std::span<char> buffer) {
 
 Task<Result<std::size_t>> SshChannel::read_some(std::shared_ptr<Shared> shared, std::span<char> buffer) {
     while (true) {
-        if (const auto good = usable(*shared); !good) {
-            co_return good.error();
-        }
+        CO_TRY(usable(*shared));
         const auto count = ::libssh2_channel_read_ex(shared->channel, 0, buffer.data(), buffer.size());
         if (count > 0) {
             shared->heard = true;
@@ -99,9 +97,7 @@ Task<Status> SshChannel::write(std::span<const char> bytes) {
 Task<Status> SshChannel::write(std::shared_ptr<Shared> shared, std::span<const char> bytes) {
     while (!bytes.empty()) {
         (void)co_await shared->session->room_to_send();
-        if (const auto good = usable(*shared); !good) {
-            co_return good.error();
-        }
+        CO_TRY(usable(*shared));
         if (is_closed_by_peer(shared->channel)) {
             co_return closed_by_peer();
         }
@@ -124,9 +120,7 @@ Task<Status> SshChannel::shutdown_send() {
 
 Task<Status> SshChannel::shutdown_send(std::shared_ptr<Shared> shared) {
     while (true) {
-        if (const auto good = usable(*shared); !good) {
-            co_return good.error();
-        }
+        CO_TRY(usable(*shared));
         const int failure = ::libssh2_channel_send_eof(shared->channel);
         if (failure == 0) {
             co_return ok;

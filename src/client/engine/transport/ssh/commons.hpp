@@ -56,9 +56,7 @@ public:
     Result<std::string> folder() {
         if (!folder_) {
             auto made = PrivateFolder::make();
-            if (!made) {
-                return made.error();
-            }
+            TRY(made);
             folder_.emplace(std::move(*made));
         }
         return folder_->path();

@@ -32,16 +32,12 @@ Task<Result<Handle>> connect(boost::asio::any_io_executor executor, EngineAddres
         address.host = settings.host;
         address.port = settings.port;
         auto socket = co_await connect_tcp(executor, address, limit);
-        if (!socket) {
-            co_return socket.error();
-        }
+        CO_TRY(socket);
         co_return SshSession::create(executor, SshSession::Socket(std::move(**socket)), nullptr,
                                      ssh_name_of(settings));
     }
     auto proxy = ChildProcess::start(executor, with_variables(asking_nobody(), settings.proxy));
-    if (!proxy) {
-        co_return proxy.error();
-    }
+    CO_TRY(proxy);
     SshSession::Socket socket(std::move((*proxy)->socket()));
     co_return SshSession::create(executor, std::move(socket), std::move(*proxy), ssh_name_of(settings));
 }
@@ -135,9 +131,7 @@ Task<Result<Handle>> establish_ssh(boost::asio::any_io_executor executor, Engine
     const bool asks = !settings.batch && commons.questions(executor).asks();
     for (SshPatience patience(limit);;) {
         auto session = co_await connect(executor, address, settings, limit);
-        if (!session) {
-            co_return session.error();
-        }
+        CO_TRY(session);
         if (const auto agreed = co_await agree(*session, settings); !agreed) {
             beyond = asks && is_shut_on_the_way(**session)
                          ? settings.proxy_name + " on the way to it may ask for more than a key"

@@ -105,9 +105,7 @@ Task<Status> agree_and_check_host(std::shared_ptr<SshSession> session, SshSettin
     }
     const auto code = co_await session->repeat(
         [&] { return ::libssh2_session_handshake(session->raw(), session->descriptor()); });
-    if (!code) {
-        co_return code.error();
-    }
+    CO_TRY(code);
     if (*code != 0) {
         co_return agreement_failed(*session, settings, *code);
     }

@@ -21,16 +21,12 @@ Task<Result<std::unique_ptr<ByteStream>>> answering(std::unique_ptr<ByteStream> 
     constexpr std::string_view question = "HEAD /_ping HTTP/1.1\r\nHost: docker\r\n\r\n";
     constexpr std::string_view status = "HTTP/1.";
     constexpr std::string_view end = "\r\n\r\n";
-    if (const auto sent = co_await stream->write(question); !sent) {
-        co_return sent.error();
-    }
+    CO_TRY(co_await stream->write(question));
     std::string said;
     std::array<char, 4096> buffer{};
     while (said.size() < most) {
         const auto count = co_await stream->read_some(buffer);
-        if (!count) {
-            co_return count.error();
-        }
+        CO_TRY(count);
         if (*count == 0) {
             break;
         }

@@ -66,9 +66,7 @@ private:
                        ? 0
                        : ::libssh2_session_last_errno(session_->raw());
         });
-        if (!code) {
-            co_return code.error();
-        }
+        CO_TRY(code);
         if (*code != 0) {
             co_return lost();
         }

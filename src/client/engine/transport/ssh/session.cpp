@@ -352,9 +352,7 @@ Task<Result<SshLink::Opened>> SshSession::do_open(std::shared_ptr<Opening> openi
             opening->message.data(), static_cast<unsigned>(opening->message.size()));
         return channel != nullptr ? 0 : ::libssh2_session_last_errno(self->raw_);
     });
-    if (!code) {
-        co_return code.error();
-    }
+    CO_TRY(code);
     if (channel == nullptr) {
         char* text = nullptr;
         ::libssh2_session_last_error(self->raw_, &text, nullptr, 0);
@@ -371,9 +369,7 @@ Task<Result<SshLink::Opened>> SshSession::do_open(std::shared_ptr<Opening> openi
             return ::libssh2_channel_process_startup(channel, "exec", 4, opening->command.data(),
                                                      static_cast<unsigned>(opening->command.size()));
         });
-        if (!started) {
-            co_return started.error();
-        }
+        CO_TRY(started);
         if (*started != 0) {
             co_return Opened{nullptr, "the server starts no commands"};
         }

@@ -74,9 +74,7 @@ public:
             if (code != LIBSSH2_ERROR_EAGAIN) {
                 co_return code;
             }
-            if (const auto more = co_await progress(); !more) {
-                co_return more.error();
-            }
+            CO_TRY(co_await progress());
         }
     }
     // Waits until most of what was sent has left. Errors: broken().

@@ -66,9 +66,7 @@ private:
             const bool old = !shared->links.empty();
             const auto session =
                 old ? Result<LinkHandle>(shared->links.front().session) : co_await one_more_session(shared);
-            if (!session) {
-                co_return session.error();
-            }
+            CO_TRY(session);
             auto stream = shared->by_command ? co_await dial(shared) : co_await open_socket(shared, *session);
             // An old connection may turn out to be dead only now.
             if (stream || !old || !again || !(*session)->broken()) {
@@ -84,9 +82,7 @@ private:
     static Task<Result<LinkHandle>> establish(SharedPointer shared) {
         if (!shared->settings) {
             auto settings = co_await read_ssh_settings(shared->executor, shared->address);
-            if (!settings) {
-                co_return settings.error();
-            }
+            CO_TRY(settings);
             shared->settings = std::move(*settings);
         }
         auto session = co_await log_in(shared);
@@ -145,9 +141,7 @@ private:
         const auto path = shared->address.path;
         auto opened =
             co_await session->open_socket(session, path.empty() ? std::string(default_engine_socket) : path);
-        if (!opened) {
-            co_return opened.error();
-        }
+        CO_TRY(opened);
         if (opened->stream) {
             co_return std::move(opened->stream);
         }
@@ -159,9 +153,7 @@ private:
         }
         const auto report =
             co_await shared->asking.join([session, path] { return ask_about_socket(session, path); });
-        if (!report) {
-            co_return report.error();
-        }
+        CO_TRY(report);
         co_return report->command_works
             ? stream.error()
             : socket_error(*report, session->where(), shared->settings->user, path, opened->refusal);
@@ -175,17 +167,13 @@ private:
                        candidate.session->commands_running() < candidate.places;
             });
             if (link == shared->links.end()) {
-                if (const auto session = co_await one_more_session(shared); !session) {
-                    co_return session.error();
-                }
+                CO_TRY(co_await one_more_session(shared));
                 continue;
             }
             const auto session = link->session;
             const auto place = session->place_for_command();
             auto opened = co_await session->open_command(session, dial_command(shared->address.path), place);
-            if (!opened) {
-                co_return opened.error();
-            }
+            CO_TRY(opened);
             if (opened->stream) {
                 const Error late{ErrorKind::timeout, "",
                                  fmt::format("no engine answers `{}` on {}",
@@ -220,9 +208,7 @@ private:
     static Task<Result<SocketReport>> ask_about_socket(LinkHandle session, std::string path) {
         auto opened = co_await session->open_command(session, ask_about_socket_command(path),
                                                      session->place_for_command());
-        if (!opened) {
-            co_return opened.error();
-        }
+        CO_TRY(opened);
         if (!opened->stream) {
             co_return SocketReport{};
         }

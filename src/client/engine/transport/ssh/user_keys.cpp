@@ -33,13 +33,9 @@ struct AgentWithKeys {
 Task<Status> ask_agent(std::shared_ptr<AgentWithKeys> found, boost::asio::any_io_executor executor,
                        std::string socket) {
     auto agent = co_await SshAgent::connect(executor, socket);
-    if (!agent) {
-        co_return agent.error();
-    }
+    CO_TRY(agent);
     auto keys = co_await (*agent)->keys();
-    if (!keys) {
-        co_return keys.error();
-    }
+    CO_TRY(keys);
     found->agent = std::move(*agent);
     found->keys = std::move(*keys);
     co_return ok;

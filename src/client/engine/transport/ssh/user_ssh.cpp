@@ -121,9 +121,7 @@ public:
     // Until it is logged in. Its complaints, when it is not.
     static Task<Result<std::string>> log_in(std::shared_ptr<UserSsh> self, std::vector<std::string> command) {
         auto process = ChildProcess::start(self->executor_, command, "", IfWeDie::end);
-        if (!process) {
-            co_return process.error();
-        }
+        CO_TRY(process);
         self->process_ = std::move(*process);
         std::string said;
         std::array<char, 512> buffer{};
@@ -258,9 +256,7 @@ private:
         }
         auto process =
             ChildProcess::start(self->executor_, remote_command(self->control_, command), "", IfWeDie::end);
-        if (!process) {
-            co_return process.error();
-        }
+        CO_TRY(process);
         auto stream =
             std::make_unique<SocketStream<stream_protocol::socket>>(std::move((*process)->socket()));
         co_return Opened{on_it(self, std::move(stream), std::move(*process), std::move(place)), ""};
@@ -291,17 +287,13 @@ Task<Result<std::shared_ptr<SshLink>>> start_user_ssh(boost::asio::any_io_execut
     auto& commons = SshCommons::of(executor);
     const auto place = co_await commons.begin_login(executor, ssh_login_of(settings));
     const auto name = next_name(commons);
-    if (!name) {
-        co_return name.error();
-    }
+    CO_TRY(name);
     const bool asks = !settings.batch && commons.questions(executor).asks();
     auto command = user_ssh_command(address, settings, *name + ".c", asks, limit);
     SshQuestions::Ear ear{.environment = asking_nobody()};
     if (asks) {
         auto listening = commons.questions(executor).listen(*commons.folder());
-        if (!listening) {
-            co_return listening.error();
-        }
+        CO_TRY(listening);
         ear = std::move(*listening);
     }
     command = with_variables(ear.environment, std::move(command));
@@ -315,9 +307,7 @@ Task<Result<std::shared_ptr<SshLink>>> start_user_ssh(boost::asio::any_io_execut
                                      link->where(), why),
                          "try `ssh` by hand"};
         const auto complaints = co_await with_timeout(UserSsh::log_in(link, command), own_login_limit, late);
-        if (!complaints) {
-            co_return complaints.error();
-        }
+        CO_TRY(complaints);
         if (complaints->empty()) {
             co_return link;
         }
@@ -334,9 +324,7 @@ Result<std::shared_ptr<SshLink>> open_user_ssh(const boost::asio::any_io_executo
         return std::shared_ptr<SshLink>();
     }
     const auto name = next_name(SshCommons::of(executor));
-    if (!name) {
-        return name.error();
-    }
+    TRY(name);
     return std::shared_ptr<SshLink>(
         std::make_shared<UserSsh>(executor, settings, settings.control_path, *name + ".s"));
 }
