@@ -1,6 +1,7 @@
 #include "client/check/collective_rows.hpp"
 
 #include "client/check/probe_text.hpp"
+#include "shared/core/counted.hpp"
 #include "shared/core/units.hpp"
 #include "shared/measurement/known_good.hpp"
 #include "shared/measurement/slow_link.hpp"
@@ -43,7 +44,7 @@ std::string size(std::uint64_t bytes) {
 }
 
 std::string gpus(int count) {
-    return fmt::format("{} GPU{}", count, count == 1 ? "" : "s");
+    return counted(count, "GPU");
 }
 
 // That of all_reduce of float with the largest size, `most` at most; null where there is none.

@@ -9,6 +9,7 @@
 #include "client/plan/origin.hpp"
 #include "client/plan/plan.hpp"
 #include "client/report/step.hpp"
+#include "shared/core/counted.hpp"
 
 #include <fmt/format.h>
 
@@ -25,7 +26,7 @@ std::string label(const char* name, const std::string& value) {
 }
 
 std::string count_of_containers(std::size_t count) {
-    return fmt::format("{} container{} removed", count, count == 1 ? "" : "s");
+    return fmt::format("{} removed", counted(count, "container"));
 }
 
 using Containers = Result<std::vector<ContainerSummary>>;

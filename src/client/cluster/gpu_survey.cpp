@@ -11,6 +11,7 @@
 #include "client/plan/node_config.hpp"
 #include "client/plan/node_gpus.hpp"
 #include "client/report/step.hpp"
+#include "shared/core/counted.hpp"
 #include "shared/core/random.hpp"
 #include "shared/core/text.hpp"
 #include "shared/core/units.hpp"
@@ -167,7 +168,7 @@ Task<Status> GpuSurvey::look(ObservedHost& seen, std::size_t host, Reporter& rep
         step.failed(report.error().message);
         co_return report.error();
     }
-    step.finished(fmt::format("{} GPU{}", report->units.size(), report->units.size() == 1 ? "" : "s"));
+    step.finished(counted(report->units.size(), "GPU"));
     seen.gpus = std::move(*report);
     seen.neighbours = std::move(*neighbours);
     co_return ok;

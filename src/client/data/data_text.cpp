@@ -2,6 +2,7 @@
 
 #include "client/report/table.hpp"
 #include "client/sync/sync_text.hpp"
+#include "shared/core/counted.hpp"
 #include "shared/core/host_list.hpp"
 #include "shared/core/text.hpp"
 #include "shared/core/units.hpp"
@@ -16,7 +17,7 @@ namespace dockdist {
 namespace {
 
 std::string files_text(std::uint64_t files, std::uint64_t bytes) {
-    return fmt::format("{} file{} ({})", files, files == 1 ? "" : "s", format_size(Bytes{bytes}));
+    return fmt::format("{} ({})", counted(files, "file"), format_size(Bytes{bytes}));
 }
 
 // One word of a host, for programs.

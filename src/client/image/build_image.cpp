@@ -6,6 +6,7 @@
 #include "client/image/pull_tracker.hpp"
 #include "client/image/registry_name.hpp"
 #include "client/report/step.hpp"
+#include "shared/core/counted.hpp"
 #include "shared/core/random.hpp"
 #include "shared/core/text.hpp"
 
@@ -157,8 +158,7 @@ Task<Status> build_with(Builder builder, ContainerEngine& engine, const std::str
         auto packed = co_await BuildContext::pack_aside(
             image.build->context, image.build->dockerfile,
             [&step](PackedSize size) {
-                step.progress(fmt::format("pack {} file{}", size.files, size.files == 1 ? "" : "s"),
-                              size.bytes, std::nullopt);
+                step.progress(fmt::format("pack {}", counted(size.files, "file")), size.bytes, std::nullopt);
             },
             std::move(secrets.in_tar));
         CO_TRY(packed);

@@ -1,6 +1,7 @@
 #include "client/job/gpu_text.hpp"
 
 #include "client/report/display_text.hpp"
+#include "shared/core/counted.hpp"
 #include "shared/core/units.hpp"
 #include "shared/gpu/units.hpp"
 
@@ -170,7 +171,7 @@ std::string grouped(const std::vector<std::pair<NodeName, std::string>>& said, b
                 : nodes.size() == 1 ? names + " " + what
                                     : names + ": " + what;
     }
-    return left == 0 ? text : fmt::format("{}{}{} more node{}", text, between, left, left == 1 ? "" : "s");
+    return left == 0 ? text : fmt::format("{}{}{}", text, between, counted(left, "more node"));
 }
 
 } // namespace
@@ -226,8 +227,8 @@ std::string wanted_text(const std::vector<NodeTurn>& nodes, std::size_t among) {
             slots = slots || are_slots(turn);
         }
     }
-    return fmt::format("{}{} {}{} on {}", least == most ? "" : fmt::format("{} to ", least), most,
-                       slots ? "slot" : "GPU", most == 1 ? "" : "s",
+    return fmt::format("{}{} on {}", least == most ? "" : fmt::format("{} to ", least),
+                       counted(most, slots ? "slot" : "GPU"),
                        among > 0           ? fmt::format("any {} of {} nodes", names.size(), among)
                        : names.size() == 1 ? names.front()
                                            : fmt::format("{} nodes", names.size()));

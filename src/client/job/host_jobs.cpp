@@ -4,6 +4,7 @@
 #include "client/report/display_text.hpp"
 #include "client/report/error_text.hpp"
 #include "client/report/table.hpp"
+#include "shared/core/counted.hpp"
 #include "shared/core/units.hpp"
 #include "shared/gpu/units.hpp"
 
@@ -19,7 +20,7 @@ namespace {
 // "0-3", "2 slots".
 std::string held_text(const std::vector<wire::GpuUnit>& units) {
     if (std::ranges::all_of(units, is_slot)) {
-        return fmt::format("{} slot{}", units.size(), units.size() == 1 ? "" : "s");
+        return counted(units.size(), "slot");
     }
     std::vector<int> indices;
     std::ranges::transform(units, std::back_inserter(indices), &wire::GpuUnit::index);

@@ -4,6 +4,7 @@
 #include "client/job/job_cells.hpp"
 #include "client/report/display_text.hpp"
 #include "client/report/table.hpp"
+#include "shared/core/counted.hpp"
 #include "shared/core/text.hpp"
 #include "shared/core/units.hpp"
 #include "shared/gpu/units.hpp"
@@ -35,9 +36,8 @@ std::pair<int, std::string> result_words(const NodeOutcome& node) {
     const auto& result = *node.result;
     if (!result.failures.empty()) {
         const auto more = result.failures.size() - 1;
-        return {
-            0, failure_text(result.failures.front()) +
-                   (more == 0 ? "" : fmt::format(", and {} more rank{} failed", more, more == 1 ? "" : "s"))};
+        return {0, failure_text(result.failures.front()) +
+                       (more == 0 ? "" : fmt::format(", and {} failed", counted(more, "more rank")))};
     }
     if (result.stopped) {
         return {3, result.reason == "timeout" ? "timed out and was stopped"

@@ -1,5 +1,6 @@
 #include "client/job/select_nodes.hpp"
 
+#include "shared/core/counted.hpp"
 #include "shared/core/host_list.hpp"
 #include "shared/core/number.hpp"
 #include "shared/core/text.hpp"
@@ -235,10 +236,10 @@ Result<NodeChoice> choose_nodes(const ClusterSpec& spec, const std::vector<Ready
         all += seats.count;
     }
     if (spares >= all) {
-        return Error{ErrorKind::usage, "--spares",
-                     fmt::format("of {} node{} {} would be spare: none is left to run the job", all,
-                                 all == 1 ? "" : "s", spares),
-                     "choose more nodes, or fewer spare ones: --spares 0"};
+        return Error{
+            ErrorKind::usage, "--spares",
+            fmt::format("of {} {} would be spare: none is left to run the job", counted(all, "node"), spares),
+            "choose more nodes, or fewer spare ones: --spares 0"};
     }
     chosen->choice.domains = domains_of(spec, chosen->nodes);
     return chosen;

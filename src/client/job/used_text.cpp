@@ -3,6 +3,7 @@
 #include "client/job/job_cells.hpp"
 #include "client/report/csv.hpp"
 #include "client/report/error_text.hpp"
+#include "shared/core/counted.hpp"
 #include "shared/core/text.hpp"
 #include "shared/core/units.hpp"
 #include "shared/job_state/job_text.hpp"
@@ -120,8 +121,8 @@ std::vector<std::string> used_notes(const UsedTable& table, const Span& span) {
         notes.push_back(fmt::format("waited: known of {} of {} jobs", total.waits, total.jobs));
     }
     if (total.open_ends > 0) {
-        notes.push_back(fmt::format("nobody saw the end of {} job{}: counted until last measured",
-                                    total.open_ends, total.open_ends == 1 ? "" : "s"));
+        notes.push_back(fmt::format("nobody saw the end of {}: counted until last measured",
+                                    counted(total.open_ends, "job")));
     }
     return notes;
 }

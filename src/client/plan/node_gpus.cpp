@@ -1,6 +1,7 @@
 #include "client/plan/node_gpus.hpp"
 
 #include "client/plan/engine_abilities.hpp"
+#include "shared/core/counted.hpp"
 #include "shared/core/text.hpp"
 #include "shared/gpu/topology.hpp"
 #include "shared/gpu/units.hpp"
@@ -130,8 +131,8 @@ private:
 
     Error too_many() const {
         const auto there = report_.units.size();
-        auto message = fmt::format("{} GPU{} {} asked for, and the host has {}", count_,
-                                   count_ == 1 ? "" : "s", count_ == 1 ? "is" : "are", there);
+        auto message = fmt::format("{} {} asked for, and the host has {}", counted(count_, "GPU"),
+                                   count_ == 1 ? "is" : "are", there);
         for (const auto& sentence : ill_) {
             message += "; " + sentence;
         }
@@ -149,7 +150,7 @@ private:
         }
         return {
             ErrorKind::conflict, "",
-            fmt::format("{} GPU{} {} asked for, and {} of {} {} free: {}", count_, count_ == 1 ? "" : "s",
+            fmt::format("{} {} asked for, and {} of {} {} free: {}", counted(count_, "GPU"),
                         count_ == 1 ? "is" : "are", free_.size(), report_.units.size(),
                         free_.size() == 1 ? "is" : "are", who),
             "wait until one of these clusters is down, or ask for fewer; clusters with `gpus: all` share a "

@@ -1,5 +1,6 @@
 #include "client/plan/node_config.hpp"
 #include "client/plan/plan.hpp"
+#include "shared/core/counted.hpp"
 #include "shared/core/text.hpp"
 
 #include <fmt/format.h>
@@ -19,7 +20,7 @@ std::string gpus_text(const ContainerConfig& config) {
         return "all GPUs";
     }
     if (request.count > 0) {
-        return fmt::format("{} GPU{}", request.count, request.count == 1 ? "" : "s");
+        return counted(request.count, "GPU");
     }
     std::string list;
     for (const auto& id : request.device_ids) {

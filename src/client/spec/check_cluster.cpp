@@ -1,5 +1,6 @@
 #include "client/spec/names.hpp"
 #include "client/spec/sections.hpp"
+#include "shared/core/counted.hpp"
 #include "shared/core/loopback.hpp"
 #include "shared/core/text.hpp"
 
@@ -160,10 +161,8 @@ void check_shares(Reader& reader, const HostDraft& host) {
     }
     const auto count = gpus.kind == GpuSpec::Kind::count ? gpus.count : static_cast<int>(gpus.devices.size());
     if (count % nodes != 0) {
-        reader.error(
-            at,
-            fmt::format("{} GPU{} cannot be shared evenly by {} nodes", count, count == 1 ? "" : "s", nodes),
-            fmt::format("make it a multiple of {}", nodes));
+        reader.error(at, fmt::format("{} cannot be shared evenly by {} nodes", counted(count, "GPU"), nodes),
+                     fmt::format("make it a multiple of {}", nodes));
     }
 }
 
@@ -269,15 +268,14 @@ void check_counts(Reader& reader, const ClusterDraft& draft) {
     const bool known = !draft.hosts.empty() && draft.hosts_are_known &&
                        std::ranges::all_of(draft.hosts, &HostDraft::nodes_are_read);
     if (known && draft.min_nodes && draft.spec.min_nodes > nodes) {
-        reader.error(
-            *draft.min_nodes,
-            fmt::format("there {} {} node{} in all", nodes == 1 ? "is" : "are", nodes, nodes == 1 ? "" : "s"),
-            "write how many of them have to be there");
+        reader.error(*draft.min_nodes,
+                     fmt::format("there {} {} in all", nodes == 1 ? "is" : "are", counted(nodes, "node")),
+                     "write how many of them have to be there");
     }
     if (known && draft.spares && draft.spec.spares >= nodes) {
         reader.error(*draft.spares,
-                     fmt::format("of {} node{} {} cannot be spare: none is left to run a job", nodes,
-                                 nodes == 1 ? "" : "s", draft.spec.spares),
+                     fmt::format("of {} {} cannot be spare: none is left to run a job",
+                                 counted(nodes, "node"), draft.spec.spares),
                      "add hosts, or keep fewer spare nodes");
     }
 }

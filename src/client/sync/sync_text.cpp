@@ -1,6 +1,7 @@
 #include "client/sync/sync_text.hpp"
 
 #include "client/sync/missing_file.hpp"
+#include "shared/core/counted.hpp"
 #include "shared/core/host_list.hpp"
 #include "shared/core/text.hpp"
 #include "shared/core/units.hpp"
@@ -12,10 +13,6 @@
 
 namespace dockdist {
 namespace {
-
-std::string counted(std::uint64_t count, std::string_view what) {
-    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
 
 std::string action_line(const LocalTree& tree, const SyncAction& action) {
     using Action = SyncAction::Kind;

@@ -5,6 +5,7 @@
 #include "client/report/live_region.hpp"
 #include "client/top/gpu_sum.hpp"
 #include "client/top/top_cells.hpp"
+#include "shared/core/counted.hpp"
 #include "shared/core/host_list.hpp"
 #include "shared/core/text.hpp"
 
@@ -32,10 +33,6 @@ std::size_t graph_width(std::size_t columns) {
                               : std::clamp<std::size_t>(columns / 8, least_graph, widest_graph);
 }
 
-std::string plural(std::size_t count, const char* what) {
-    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
 // What there is in all, the most important first: "vision: 2 nodes", "1 does not answer", "4 GPUs 87 %
 // 2450/2800 W 61G/320G", "CPU 12 %".
 std::vector<std::string> totals(const TopModel& model) {
@@ -49,7 +46,7 @@ std::vector<std::string> totals(const TopModel& model) {
         add_known(cpu, node.rates.cpu_share);
         cpu_nodes += node.rates.cpu_share ? 1 : 0;
     }
-    std::vector<std::string> parts{model.cluster() + ": " + plural(model.nodes().size(), "node")};
+    std::vector<std::string> parts{model.cluster() + ": " + counted(model.nodes().size(), "node")};
     if (!model.job().empty()) {
         parts.push_back("job " + model.job());
     }
@@ -57,7 +54,7 @@ std::vector<std::string> totals(const TopModel& model) {
         parts.push_back(fmt::format("{} {} not answer", silent, silent == 1 ? "does" : "do"));
     }
     if (gpus.count > 0) {
-        auto& text = parts.emplace_back(plural(gpus.count, "GPU"));
+        auto& text = parts.emplace_back(counted(gpus.count, "GPU"));
         const auto add_figure = [&text](const TopCell& cell, const char* unit) {
             text += cell.number ? " " + cell.text + unit : "";
         };

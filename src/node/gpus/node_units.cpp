@@ -1,5 +1,7 @@
 #include "node/gpus/node_units.hpp"
 
+#include "shared/core/counted.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -12,10 +14,6 @@ std::string names_of(const std::vector<std::string>& names) {
         list += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
     }
     return list;
-}
-
-std::string counted(std::size_t count, bool slots) {
-    return std::to_string(count) + (slots ? " slot" : " GPU") + (count == 1 ? "" : "s");
 }
 
 } // namespace
@@ -57,8 +55,8 @@ Status NodeUnits::see(std::vector<UnitState> states) {
     const bool has_gpus = !all.empty() && !is_slot(all.front());
     if (has_gpus && !request_.visible && request_.ask.count > static_cast<int>(all.size())) {
         return Error{.kind = ErrorKind::config,
-                     .message = counted(static_cast<std::size_t>(request_.ask.count), false) +
-                                " are asked for, and this node has " + std::to_string(all.size()),
+                     .message = counted(request_.ask.count, "GPU") + " are asked for, and this node has " +
+                                std::to_string(all.size()),
                      .hint = "`--gpus " + std::to_string(all.size()) + "` takes all of them"};
     }
     mean(all);
@@ -75,8 +73,7 @@ Status NodeUnits::see(std::vector<UnitState> states) {
     left_out_.insert(left_out_.end(), problems.begin(), problems.end());
     if (static_cast<int>(sound_.size()) < wanted_) {
         return Error{.kind = ErrorKind::node,
-                     .message = std::to_string(sound_.size()) + " of the " +
-                                counted(static_cast<std::size_t>(wanted_), false) +
+                     .message = std::to_string(sound_.size()) + " of the " + counted(wanted_, "GPU") +
                                 " that this job wants here can be given out: " + names_of(problems),
                      .hint = (sound_.empty() || request_.visible
                                   ? std::string()

@@ -1,6 +1,7 @@
 #include "client/check/report/report_page.hpp"
 
 #include "client/check/report/page_parts.hpp"
+#include "shared/core/counted.hpp"
 
 #include <fmt/format.h>
 
@@ -52,8 +53,8 @@ std::string report_page(const CheckReport& report, const PageFacts& facts) {
     const PageHead head{.title = facts.cluster,
                         .verdict = verdict(report),
                         .state = state,
-                        .under = fmt::format("{} node{} · {} · dockdist {}, check{}", report.nodes.size(),
-                                             report.nodes.size() == 1 ? "" : "s", facts.time, facts.version,
+                        .under = fmt::format("{} · {} · dockdist {}, check{}",
+                                             counted(report.nodes.size(), "node"), facts.time, facts.version,
                                              facts.deep ? " --deep" : "")};
     std::string text;
     text += page_section("What to do", rows_table(report, bad));

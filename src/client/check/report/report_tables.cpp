@@ -1,5 +1,6 @@
 #include "client/check/report/report_tables.hpp"
 
+#include "shared/core/counted.hpp"
 #include "shared/core/median.hpp"
 #include "shared/core/units.hpp"
 #include "shared/measurement/slow_link.hpp"
@@ -125,10 +126,10 @@ std::string verdict(const CheckReport& report) {
     const auto failed = count(CheckRow::State::fail);
     const auto warned = count(CheckRow::State::warn);
     const auto total = std::ssize(report.rows);
-    auto text = failed > 0 ? fmt::format("{} of {} check{} failed", failed, total, total == 1 ? "" : "s")
-                           : fmt::format("{} check{} passed", total - warned, total - warned == 1 ? "" : "s");
+    auto text = failed > 0 ? fmt::format("{} of {} failed", failed, counted(total, "check"))
+                           : fmt::format("{} passed", counted(total - warned, "check"));
     if (warned > 0) {
-        text += fmt::format(", {} warning{}", warned, warned == 1 ? "" : "s");
+        text += fmt::format(", {}", counted(warned, "warning"));
     }
     return text;
 }

@@ -1,5 +1,7 @@
 #include "client/cli/cluster/check_summary.hpp"
 
+#include "shared/core/counted.hpp"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -21,7 +23,7 @@ std::string check_summary(const CheckReport& report) {
     const auto failed = count(report, State::fail);
     auto text = fmt::format("{} passed", count(report, State::pass));
     if (warnings > 0) {
-        text += fmt::format(", {} warning{}", warnings, warnings == 1 ? "" : "s");
+        text += fmt::format(", {}", counted(warnings, "warning"));
     }
     return failed > 0 ? fmt::format("{}, {} failed", text, failed) : text;
 }

@@ -4,6 +4,7 @@
 #include "client/cli/line/values.hpp"
 #include "client/cli/nodes/own_ssh.hpp"
 #include "client/toolkit/toolkit.hpp"
+#include "shared/core/counted.hpp"
 #include "shared/core/units.hpp"
 
 #include <CLI/CLI.hpp>
@@ -21,21 +22,17 @@ std::string kept_text(const DownResult& result) {
     }
     return fmt::format(
         "the history {}, stays on the hosts; `dockdist down --purge` removes it\n",
-        told ? fmt::format("of {} job{}, {}", result.kept.jobs, result.kept.jobs == 1 ? "" : "s",
-                           format_size(result.kept.size))
-             : fmt::format("of its jobs, in {} volume{}", result.stores, result.stores == 1 ? "" : "s"));
+        told ? fmt::format("of {}, {}", counted(result.kept.jobs, "job"), format_size(result.kept.size))
+             : fmt::format("of its jobs, in {}", counted(result.stores, "volume")));
 }
 
 std::string removed_text(const std::string& name, const DownResult& result) {
-    const auto count = [](int number, const char* what) {
-        return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
-    };
     if (result.removed == 0 && result.purged == 0) {
         return name + ": nothing to remove\n";
     }
     const auto history =
-        result.purged == 0 ? "" : ", the history of its jobs in " + count(result.purged, "volume") + " too";
-    return fmt::format("{} is down: {} removed{}\n", name, count(result.removed, "container"), history);
+        result.purged == 0 ? "" : ", the history of its jobs in " + counted(result.purged, "volume") + " too";
+    return fmt::format("{} is down: {} removed{}\n", name, counted(result.removed, "container"), history);
 }
 
 Task<int> run_down(Context& context, DownOptions options) {

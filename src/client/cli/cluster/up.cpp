@@ -10,6 +10,7 @@
 #include "client/cli/node_json.hpp"
 #include "client/cli/nodes/own_ssh.hpp"
 #include "client/toolkit/toolkit.hpp"
+#include "shared/core/counted.hpp"
 #include "shared/core/host_list.hpp"
 #include "shared/core/random.hpp"
 #include "shared/core/units.hpp"
@@ -101,10 +102,9 @@ void print_result(const Context& context, const UpResult& result, const Connecte
         slots += node.record.slots;
     }
     const auto of_all = result.missing.empty() ? "" : fmt::format(" of {}", context.size->nodes);
-    context.tell(fmt::format("{} {}: {}{} node{}, {} slot{}\n", cluster.spec.name.str(),
+    context.tell(fmt::format("{} {}: {}{} node{}, {}\n", cluster.spec.name.str(),
                              result.changed ? "is up" : "is up already", result.nodes.size(), of_all,
-                             result.nodes.size() == 1 && of_all.empty() ? "" : "s", slots,
-                             slots == 1 ? "" : "s"));
+                             result.nodes.size() == 1 && of_all.empty() ? "" : "s", counted(slots, "slot")));
     if (context.options.timings) {
         context.tell(timings_text(result, cluster, trips));
     }

@@ -2,6 +2,7 @@
 #include "client/cli/context.hpp"
 #include "client/cli/line/values.hpp"
 #include "client/plan/engine_abilities.hpp"
+#include "shared/core/counted.hpp"
 #include "shared/core/exit_codes.hpp"
 
 #include <CLI/CLI.hpp>
@@ -49,9 +50,8 @@ Task<int> run_validate(Context& context) {
         co_return context.fail(loaded.errors);
     }
     const auto nodes = expand_nodes(loaded.spec).size();
-    context.tell(fmt::format("{}: valid, {} host{}, {} node{}\n", loaded.spec.file.string(),
-                             loaded.spec.hosts.size(), loaded.spec.hosts.size() == 1 ? "" : "s", nodes,
-                             nodes == 1 ? "" : "s"));
+    context.tell(fmt::format("{}: valid, {}, {}\n", loaded.spec.file.string(),
+                             counted(loaded.spec.hosts.size(), "host"), counted(nodes, "node")));
     co_return 0;
 }
 

@@ -4,6 +4,7 @@
 #include "client/cli/files/sync_and_collect.hpp"
 #include "client/job/run_job.hpp"
 #include "client/sync/fetch.hpp"
+#include "shared/core/counted.hpp"
 #include "shared/core/text.hpp"
 #include "shared/core/units.hpp"
 
@@ -115,7 +116,7 @@ Task<bool> collect_after(Context& context, const Attached& cluster, const JobOut
     }
     reporter.finish();
     if (all.files > 0) {
-        note(fmt::format("collected {} file{} ({}) into {}", all.files, all.files == 1 ? "" : "s",
+        note(fmt::format("collected {} ({}) into {}", counted(all.files, "file"),
                          format_size(Bytes{all.bytes}), printable(folder.string())));
     }
     context.fail(all.errors);

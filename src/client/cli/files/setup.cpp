@@ -2,6 +2,7 @@
 #include "client/cli/files/set_up_nodes.hpp"
 #include "client/cli/files/sync_and_collect.hpp"
 #include "client/cli/line/values.hpp"
+#include "shared/core/counted.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -29,9 +30,8 @@ void print_setup(const Context& context, const ClusterSpec& spec, const SetupRes
     const auto ran = std::ranges::count_if(result.lines, [](const auto& line) { return !line.done.empty(); });
     if (!context.json()) {
         const auto count = spec.setup.size();
-        context.tell(ran == 0 ? fmt::format("all {} command{} of `setup` were done before\n", count,
-                                            count == 1 ? "" : "s")
-                              : fmt::format("{} of {} command{} run\n", ran, count, count == 1 ? "" : "s"));
+        context.tell(ran == 0 ? fmt::format("all {} of `setup` were done before\n", counted(count, "command"))
+                              : fmt::format("{} of {} run\n", ran, counted(count, "command")));
         return;
     }
     auto lines = nlohmann::json::array();

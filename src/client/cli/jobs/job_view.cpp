@@ -1,6 +1,7 @@
 #include "client/cli/jobs/job_view.hpp"
 
 #include "client/cli/line/values.hpp"
+#include "shared/core/counted.hpp"
 #include "shared/core/timestamp.hpp"
 
 #include <CLI/CLI.hpp>
@@ -131,11 +132,10 @@ void JobView::finish() {
     }
     sink_.finish();
     if (asides_ > 0) {
-        context_.reporter->on(
-            {.kind = Event::Kind::note,
-             .text = fmt::format("{} line{} of the launchers, written while the job was ended, "
-                                 "not shown: `dockdist logs {}` has all",
-                                 asides_, asides_ == 1 ? "" : "s", job_.str())});
+        context_.reporter->on({.kind = Event::Kind::note,
+                               .text = fmt::format("{} of the launchers, written while the job was ended, "
+                                                   "not shown: `dockdist logs {}` has all",
+                                                   counted(asides_, "line"), job_.str())});
     }
     if (files_) {
         files_->flush();

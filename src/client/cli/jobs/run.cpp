@@ -11,6 +11,7 @@
 #include "client/cli/report_file.hpp"
 #include "client/job/run_job.hpp"
 #include "client/job/wait_for_gpus.hpp"
+#include "shared/core/counted.hpp"
 #include "shared/core/host_list.hpp"
 #include "shared/core/text.hpp"
 
@@ -50,8 +51,7 @@ std::string describe_ranks(const Decided& decided) {
     const bool once_a_node =
         std::ranges::all_of(launches, [](const NodeLaunch& launch) { return launch.ranks == 0; });
     if (!once_a_node) {
-        return fmt::format("{} rank{} on {} node{}", ranks, ranks == 1 ? "" : "s", launches.size(),
-                           launches.size() == 1 ? "" : "s");
+        return fmt::format("{} on {}", counted(ranks, "rank"), counted(launches.size(), "node"));
     }
     const auto gpus = gpus_of_each_text(turns_of(decided.opened));
     return launches.size() == 1 ? "1 process on 1 node" + (gpus.empty() ? "" : ", " + gpus)

@@ -4,6 +4,7 @@
 #include "client/cli/line/values.hpp"
 #include "client/sync/fetch.hpp"
 #include "client/sync/sync_text.hpp"
+#include "shared/core/counted.hpp"
 #include "shared/core/text.hpp"
 #include "shared/core/units.hpp"
 
@@ -72,8 +73,8 @@ void tell(const Context& context, const Place& from, const Place& to, std::uint6
                             {"files", files},
                             {"bytes", bytes}});
     } else {
-        context.tell(fmt::format("{} → {}: {} file{} ({})\n", printable(from.text()), printable(to.text()),
-                                 files, files == 1 ? "" : "s", format_size(Bytes{bytes})));
+        context.tell(fmt::format("{} → {}: {} ({})\n", printable(from.text()), printable(to.text()),
+                                 counted(files, "file"), format_size(Bytes{bytes})));
     }
 }
 

@@ -1,6 +1,7 @@
 // ssh-config: what the user's own ssh needs to reach the nodes, printed or kept in a file that it reads.
 #include "client/cli/line/values.hpp"
 #include "client/cli/nodes/own_ssh.hpp"
+#include "shared/core/counted.hpp"
 #include "shared/core/exit_codes.hpp"
 #include "shared/core/text.hpp"
 
@@ -25,8 +26,8 @@ void print_installed(const Context& context, const LoginFiles& files, const std:
         return context.print_json(
             {{"type", "result"}, {"installed", files.entries().string()}, {"hosts", names}});
     }
-    context.tell(fmt::format("{}: {} host{}, included by ~/.ssh/config\n", files.entries().string(),
-                             names.size(), names.size() == 1 ? "" : "s"));
+    context.tell(fmt::format("{}: {}, included by ~/.ssh/config\n", files.entries().string(),
+                             counted(names.size(), "host")));
     context.reporter->on(
         {.kind = Event::Kind::note,
          .text = fmt::format("`ssh {}` logs in; so do scp, sftp, rsync, and editors over ssh",

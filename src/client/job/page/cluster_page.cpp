@@ -1,6 +1,7 @@
 #include "client/job/page/cluster_page.hpp"
 
 #include "client/report/page/page.hpp"
+#include "shared/core/counted.hpp"
 #include "shared/core/text.hpp"
 
 #include <fmt/format.h>
@@ -21,9 +22,8 @@ std::string items(const std::vector<std::string>& sentences) {
 
 std::string verdict(const ClusterPage& page) {
     const auto running = std::ranges::count(page.jobs, JobState::running, &JobReport::state);
-    return fmt::format("{} node{}, {} job{} running, {} waiting", page.nodes.rows.size(),
-                       page.nodes.rows.size() == 1 ? "" : "s", running, running == 1 ? "" : "s",
-                       page.gpus.line.rows.size());
+    return fmt::format("{}, {} running, {} waiting", counted(page.nodes.rows.size(), "node"),
+                       counted(running, "job"), page.gpus.line.rows.size());
 }
 
 } // namespace

@@ -4,6 +4,7 @@
 #include "client/job/used_text.hpp"
 #include "client/report/page/page.hpp"
 #include "client/report/page/time_chart.hpp"
+#include "shared/core/counted.hpp"
 #include "shared/core/units.hpp"
 
 #include <fmt/format.h>
@@ -33,9 +34,9 @@ std::string held_chart(const std::vector<JobReport>& jobs, const Span& span) {
 
 std::string used_verdict(const Used& total) {
     const auto idle = total.idle();
-    return fmt::format("{} GPU hours{} in {} job{}{}", hours_text(total.gpu_hours),
-                       idle ? ", " + decimal(100 * *idle, 0) + " % of them idle," : "", total.jobs,
-                       total.jobs == 1 ? "" : "s",
+    return fmt::format("{} GPU hours{} in {}{}", hours_text(total.gpu_hours),
+                       idle ? ", " + decimal(100 * *idle, 0) + " % of them idle," : "",
+                       counted(total.jobs, "job"),
                        total.failed > 0 ? fmt::format(", {} failed", total.failed) : "");
 }
 
