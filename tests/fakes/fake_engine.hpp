@@ -73,6 +73,7 @@ public:
         std::string log{};             // stdout
         std::vector<Upload> uploads{}; // put_archive
         ContainerDiff diff{};
+        std::map<std::string, std::string> archives{}; // what get_archive gives, by path
     };
 
     explicit FakeEngine(const boost::asio::any_io_executor& executor, std::string host = "node-0");
@@ -153,6 +154,8 @@ public:
     Task<Result<std::unique_ptr<LogStream>>> container_logs(ContainerId id, LogQuery query) override;
     Task<Result<std::string>> container_log_tail(ContainerId id, int lines) override;
     Task<Status> put_archive(ContainerId id, std::string path, std::span<const char> tar) override;
+    Task<Status> put_archive(ContainerId id, std::string path, std::unique_ptr<ByteSource> tar) override;
+    Task<Result<std::unique_ptr<ByteSource>>> get_archive(ContainerId id, std::string path) override;
     Task<Result<ExecId>> create_exec(ContainerId id, ExecConfig config) override;
     Task<Result<std::unique_ptr<ExecStream>>> start_exec(ExecId id) override;
     Task<Result<ExecState>> inspect_exec(ExecId id) override;

@@ -211,21 +211,6 @@ Task<Result<std::string>> FakeEngine::container_log_tail(ContainerId id, int lin
     co_return last_lines(found->log, lines);
 }
 
-Task<Status> FakeEngine::put_archive(ContainerId id, std::string path, std::span<const char> tar) {
-    const std::string call = fmt::format("put_archive {} {}", name_of(id), path);
-    const auto begun = co_await begin(call);
-    CO_TRY(begun);
-    auto* found = find(id);
-    if (found == nullptr) {
-        co_return error(ErrorKind::not_found, "No such container: " + id.str());
-    }
-    found->uploads.push_back({path, std::string(tar.data(), tar.size())});
-    if (take_lost(call)) {
-        co_return lost();
-    }
-    co_return ok;
-}
-
 Task<Result<ExecId>> FakeEngine::create_exec(ContainerId id, ExecConfig config) {
     const auto call = fmt::format("create_exec {}: {}", name_of(id), shell_join(config.command));
     const auto begun = co_await begin(call);

@@ -1,26 +1,9 @@
 #include "fakes/fake_engine.hpp"
+#include "fakes/text_source.hpp"
 
 #include <utility>
 
 namespace dockdist {
-namespace {
-
-class TextSource final : public ByteSource {
-public:
-    explicit TextSource(std::string text) : text_(std::move(text)) {}
-    Task<Result<std::string>> read() override {
-        constexpr std::size_t piece = 1000;
-        std::string bytes = text_.substr(0, piece);
-        text_.erase(0, bytes.size());
-        co_return bytes;
-    }
-
-private:
-    std::string text_;
-};
-
-} // namespace
-
 Task<Result<std::unique_ptr<ByteSource>>> FakeEngine::export_image(ImageRef ref) {
     const auto begun = co_await begin("export_image " + ref.str());
     CO_TRY(begun);
@@ -28,8 +11,7 @@ Task<Result<std::unique_ptr<ByteSource>>> FakeEngine::export_image(ImageRef ref)
     if (found == exports.end()) {
         co_return error(ErrorKind::not_found, "No such image: " + ref.str());
     }
-    std::unique_ptr<ByteSource> source = std::make_unique<TextSource>(found->second);
-    co_return source;
+    co_return text_source(found->second);
 }
 
 Task<Status> FakeEngine::load_image(std::unique_ptr<ByteSource> tar, std::uint64_t size,

@@ -72,6 +72,42 @@ Task<bool> fill(std::shared_ptr<StubConnection::Shared> shared) {
     co_return !error;
 }
 
+Task<bool> take(std::shared_ptr<StubConnection::Shared> shared, std::size_t size, std::string& into) {
+    while (shared->buffer.size() < size) {
+        if (!co_await fill(shared)) {
+            co_return false;
+        }
+    }
+    into += shared->buffer.substr(0, size);
+    shared->buffer.erase(0, size);
+    co_return true;
+}
+
+Task<bool> read_body(std::shared_ptr<StubConnection::Shared> shared, StubRequest& request) {
+    const auto length =
+        request.headers.contains("content-length") ? std::stoull(request.headers["content-length"]) : 0;
+    co_return co_await take(shared, length, request.body);
+}
+
+// Up to the chunk of size 0.
+Task<bool> read_chunks(std::shared_ptr<StubConnection::Shared> shared, StubRequest& request) {
+    for (std::size_t size = 1; size > 0;) {
+        std::size_t end = 0;
+        while ((end = shared->buffer.find("\r\n")) == std::string::npos) {
+            if (!co_await fill(shared)) {
+                co_return false;
+            }
+        }
+        size = std::stoull(shared->buffer.substr(0, end), nullptr, 16);
+        shared->buffer.erase(0, end + 2);
+        std::string line_end;
+        if (!co_await take(shared, size, request.body) || !co_await take(shared, 2, line_end)) {
+            co_return false;
+        }
+    }
+    co_return true;
+}
+
 } // namespace
 
 int StubConnection::number() const {
@@ -89,15 +125,12 @@ Task<std::optional<StubRequest>> StubConnection::read_request() {
     StubRequest request = parse_head(shared->buffer.substr(0, end));
     request.connection = shared->number;
     shared->buffer.erase(0, end + 4);
-    const auto length =
-        request.headers.contains("content-length") ? std::stoull(request.headers["content-length"]) : 0;
-    while (shared->buffer.size() < length) {
-        if (!co_await fill(shared)) {
-            co_return std::nullopt;
-        }
+    const bool read = request.headers["transfer-encoding"] == "chunked"
+                          ? co_await read_chunks(shared, request)
+                          : co_await read_body(shared, request);
+    if (!read) {
+        co_return std::nullopt;
     }
-    request.body = shared->buffer.substr(0, length);
-    shared->buffer.erase(0, length);
     shared->on_request(request);
     co_return request;
 }

@@ -225,3 +225,22 @@ def test_rootless_docker_is_refused_among_several_hosts_and_works_alone(lab):
         assert c.run("exec", "node-0-0", "--", "ssh", "node-0-1", "hostname").stdout == "node-0-1\n"
         c.run("down")
         assert engine.containers(cluster=c.name) == []
+
+
+def test_what_an_older_node_kept_in_its_container_is_its_history_afterwards(lab):
+    with cluster(lab, "t-handed-over") as c:
+        write(c, docker(lab)[0], podman(lab)[0]).up()
+        c.run("run", "--name", "night", "--", "sh", "-c", "echo kept-$RANK")
+        for node in ("node-0", "node-1"):  # as a node without a store would have it
+            engine, container = c.container(node)
+            archive = f"/v1.40/containers/{container}/archive?path=/var/lib/dockdist"
+            status, jobs = engine.call("GET", archive + "/store/jobs")
+            assert status == 200, jobs
+            assert engine.call("PUT", archive, jobs)[0] == 200
+            c.run("exec", node, "--", "rm", "-rf", "/var/lib/dockdist/store/jobs/night")
+        assert c.run("logs", "night", code=None).returncode != 0
+        write(c, docker(lab)[0], podman(lab)[0], container="shm_size: 32m")
+        assert_in("brought the history of 1 job", c.up().stderr)
+        kept = c.run("logs", "night", "--raw").stdout.splitlines()
+        assert sorted(line.split()[-1] for line in kept) == ["kept-0", "kept-1"]
+        assert "incoming" not in c.run("exec", "node-0", "--", "ls", "/var/lib/dockdist/store").stdout

@@ -115,6 +115,7 @@ RENAMES = re.compile(r"(?<![\w>])::renameat2?\s*\(|(?<![\w>])(::|std::|fs::|file
 RENAMERS = {
     "shared/core/new_file.cpp": "the one way",
     "node/system/os.cpp": "a deep tree that is removed piece by piece",
+    "node/job/adoption.cpp": "a whole folder, to a name that nothing has",
     "node/relay/tree_files.cpp": "what a transfer has begun is gone on with by a later one, under a name that it knows",
 }
 

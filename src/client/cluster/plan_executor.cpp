@@ -3,6 +3,7 @@
 #include "client/async/cleanup.hpp"
 #include "client/async/run_all.hpp"
 #include "client/cluster/create_node.hpp"
+#include "client/cluster/hand_over.hpp"
 #include "client/cluster/phase.hpp"
 #include "client/cluster/slowest_step.hpp"
 #include "client/cluster/start_node.hpp"
@@ -230,6 +231,14 @@ Task<Status> PlanExecutor::create_on(std::size_t host, const Plan& plan) {
     }
     for (const auto& operation : plan.removals) {
         if (operation.host == host) {
+            if (const auto& heir = operation.takes_over) {
+                const auto left =
+                    co_await hand_over_jobs(*engines_[host], {heir->node, operation.id, heir->id}, reporter_);
+                CO_TRY(left);
+                for (const auto& error : *left) {
+                    reporter_.on(warning_event(error));
+                }
+            }
             Step step(reporter_, "create", spec_.hosts[host].name.str(), "remove " + operation.name);
             if (auto status = co_await engines_[host]->remove_container(operation.id); !status) {
                 step.failed(status.error().message);

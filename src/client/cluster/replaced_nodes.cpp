@@ -2,10 +2,12 @@
 
 #include "client/async/pause.hpp"
 #include "client/async/run_all.hpp"
+#include "client/cluster/hand_over.hpp"
 #include "client/plan/labels.hpp"
 #include "client/report/step.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace dockdist {
 namespace {
@@ -66,6 +68,22 @@ Task<Status> ReplacedNodes::stop_on(std::size_t host) {
     co_return ok;
 }
 
+// What it has kept of its jobs is the new one's from now on; where that fails, it stays.
+Task<Errors> ReplacedNodes::hand_over_and_remove(const Old& old) {
+    auto left = co_await hand_over_jobs(*engines_[old.host],
+                                        {old.node, old.container.id, ContainerId(old.own_name)}, reporter_);
+    if (!left) {
+        auto error = left.error();
+        error.where = host_label(spec_.hosts[old.host]);
+        error.hint = "the next `dockdist up` tries again";
+        co_return Errors{std::move(error)};
+    }
+    if (auto removed = co_await remove(old); !removed) {
+        left->push_back(removed.error());
+    }
+    co_return std::move(*left);
+}
+
 Task<Status> ReplacedNodes::remove(const Old& old) {
     Step step(reporter_, "replace", old.node.str(), "remove the old container");
     if (auto status = co_await engines_[old.host]->remove_container(old.container.id); !status) {
@@ -81,17 +99,15 @@ Task<Status> ReplacedNodes::remove(const Old& old) {
 }
 
 Task<Errors> ReplacedNodes::remove(std::vector<bool> hosts) {
-    std::vector<Task<Status>> tasks;
+    std::vector<Task<Errors>> tasks;
     for (const auto& old : old_) {
         if (hosts[old.host]) {
-            tasks.push_back(remove(old));
+            tasks.push_back(hand_over_and_remove(old));
         }
     }
     Errors errors;
-    for (const auto& removed : co_await run_all(std::move(tasks))) {
-        if (!removed) {
-            errors.push_back(removed.error());
-        }
+    for (auto& of_one : co_await run_all(std::move(tasks))) {
+        std::ranges::move(of_one, std::back_inserter(errors));
     }
     co_return errors;
 }

@@ -23,7 +23,8 @@ public:
     bool replaces(const NodeName& node) const; // its old container has been set aside
     // The new ones have started: the old ones' sshd, which may have the port that they are to have, ends.
     Task<Status> stop_on(std::size_t host);
-    // The new ones are ready. `hosts`, also below: those of them, in the order of ClusterSpec::hosts.
+    // The new ones are ready, and get what the old ones have kept of jobs, hand_over.hpp; what could not come
+    // is told. `hosts`, also below: those of them, in the order of ClusterSpec::hosts.
     Task<Errors> remove(std::vector<bool> hosts);
     // Removes the new ones, as far as they are `attempt`'s. The old ones that were stopped have started
     // again, and are to be joined with the others: their keys went with them.
@@ -41,6 +42,7 @@ private:
     Task<Status> stop(Old& old);
     Task<Status> bring_back(const Old& old, const std::string& attempt);
     Task<Status> give_name_back(const Old& old, const std::string& attempt);
+    Task<Errors> hand_over_and_remove(const Old& old);
     Task<Status> remove(const Old& old);
 
     const ClusterSpec& spec_;

@@ -118,6 +118,11 @@ public:
     virtual Task<Result<std::string>> container_log_tail(ContainerId id, int lines) = 0;
     // Uploads an uncompressed tar that the caller keeps alive; extracted at `path` inside the container.
     virtual Task<Status> put_archive(ContainerId id, std::string path, std::span<const char> tar) = 0;
+    // The same of a tar whose size nobody knows yet. One that fails on the way leaves what has come.
+    virtual Task<Status> put_archive(ContainerId id, std::string path, std::unique_ptr<ByteSource> tar) = 0;
+    // A file or folder of a container, running or not, as a tar in which it stands by its last name. 404 is
+    // not_found.
+    virtual Task<Result<std::unique_ptr<ByteSource>>> get_archive(ContainerId id, std::string path) = 0;
 
     virtual Task<Result<ExecId>> create_exec(ContainerId id, ExecConfig config) = 0;
     virtual Task<Result<std::unique_ptr<ExecStream>>> start_exec(ExecId id) = 0;

@@ -1,5 +1,6 @@
 #include "client/engine/docker_engine.hpp"
 
+#include "client/engine/endpoints/archives.hpp"
 #include "client/engine/endpoints/build.hpp"
 #include "client/engine/endpoints/containers.hpp"
 #include "client/engine/endpoints/exec.hpp"
@@ -49,6 +50,7 @@ std::unique_ptr<Transport> make_transport(const boost::asio::any_io_executor& ex
 
 class DockerEngine final : public endpoints::SystemEndpoints,
                            public endpoints::ContainerEndpoints,
+                           public endpoints::ArchiveEndpoints,
                            public endpoints::LogEndpoints,
                            public endpoints::ExecEndpoints,
                            public endpoints::ImageEndpoints,

@@ -1,14 +1,16 @@
 #include "client/plan/lost_files.hpp"
 
+#include "shared/core/counted.hpp"
 #include "shared/core/text.hpp"
 #include "shared/core/units.hpp"
-#include "shared/wire/layout.hpp"
+#include "shared/wire/job.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string_view>
 #include <unordered_set>
 
@@ -46,27 +48,26 @@ bool is_of_the_user(const std::string& path) {
            std::ranges::none_of(not_of_the_user, [&](auto folder) { return is_in(path, folder); });
 }
 
-// Nodes of today keep their jobs in a volume, layout::jobs.
-std::size_t jobs_in(const std::vector<std::string>& paths) {
-    constexpr std::string_view folder = "/var/lib/dockdist/jobs/";
-    std::unordered_set<std::string_view> jobs;
-    for (const std::string_view path : paths) {
-        if (path.starts_with(folder) && path.size() > folder.size()) {
-            const auto name = path.substr(folder.size());
-            jobs.insert(name.substr(0, name.find('/')));
-        }
-    }
-    return jobs.size();
-}
-
 std::string jobs_text(std::size_t jobs) {
-    return fmt::format(
-        "the output and records of {} job{}, which its older dockdist has kept in the container, {} "
-        "with it: `dockdist logs JOB --log-dir FOLDER` keeps a copy",
-        jobs, jobs == 1 ? "" : "s", jobs == 1 ? "goes" : "go");
+    return fmt::format("the output and records of {}, which its older dockdist has kept in the container, {} "
+                       "with it: `dockdist logs JOB --log-dir FOLDER` keeps a copy",
+                       counted(jobs, "job"), jobs == 1 ? "goes" : "go");
 }
 
 } // namespace
+
+std::vector<std::string> jobs_in(const ContainerDiff& diff) {
+    const auto folder = std::string(jobs_before_stores) + "/";
+    std::set<std::string> jobs;
+    for (const std::string_view path : diff.paths) {
+        if (path.starts_with(folder) && path.size() > folder.size()) {
+            const auto name = path.substr(folder.size());
+            jobs.emplace(name.substr(0, name.find('/')));
+        }
+    }
+    std::erase_if(jobs, [](const std::string& job) { return !wire::is_job_id(job); });
+    return {jobs.begin(), jobs.end()};
+}
 
 LostFiles lost_files(const ContainerDiff& diff, const ComesAgain& comes_again) {
     std::unordered_set<std::string_view> folders(diff.places.begin(), diff.places.end());
@@ -78,7 +79,7 @@ LostFiles lost_files(const ContainerDiff& diff, const ComesAgain& comes_again) {
         }
     }
     LostFiles lost;
-    lost.jobs = jobs_in(diff.paths);
+    lost.jobs = jobs_in(diff).size();
     std::uint64_t again = 0;
     for (const auto& path : diff.paths) {
         if (folders.contains(path) || !is_of_the_user(path)) {
@@ -104,10 +105,10 @@ std::string to_text(const LostFiles& lost) {
         return "files that are on no mount go with it; the engine does not say which: " +
                printable(lost.unknown);
     }
-    const auto files = fmt::format(
-        "{} file{} on no mount {} with it, up to {}: {}{}", lost.files, lost.files == 1 ? "" : "s",
-        lost.files == 1 ? "is lost" : "are lost", format_size(lost.bytes),
-        printable(fmt::format("{}", fmt::join(lost.some, ", "))), lost.files > lost.some.size() ? ", …" : "");
+    const auto files = fmt::format("{} on no mount {} with it, up to {}: {}{}", counted(lost.files, "file"),
+                                   lost.files == 1 ? "is lost" : "are lost", format_size(lost.bytes),
+                                   printable(fmt::format("{}", fmt::join(lost.some, ", "))),
+                                   lost.files > lost.some.size() ? ", …" : "");
     return lost.jobs == 0    ? files
            : lost.files == 0 ? jobs_text(lost.jobs)
                              : files + "; " + jobs_text(lost.jobs);

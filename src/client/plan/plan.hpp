@@ -25,11 +25,18 @@ struct StopJob {
     std::string cause{};
 };
 
+// A node that gets what the container has kept of its jobs (client/cluster/hand_over.hpp).
+struct TakesOver {
+    NodeName node{};
+    ContainerId id{}; // runs, with its store
+};
+
 struct RemoveContainer {
     std::size_t host = 0;
     ContainerId id{};
     std::string name{};
     std::string cause{};
+    std::optional<TakesOver> takes_over{};
     LostFiles lost{}; // where it was looked for, client/cluster/find_losses.hpp
 };
 

@@ -56,7 +56,9 @@ std::optional<ReplacedNode> plan_replacement(const ObservedHost& host, const Nod
     if (const auto* before = set_aside_before(host, node.name)) {
         const auto* goes = works(there) ? before : &there;
         kept = works(there) ? &there : before;
-        plan.removals.push_back({node.host, goes->id, goes->container_name, left_behind});
+        plan.removals.push_back(
+            {node.host, goes->id, goes->container_name, left_behind,
+             works(there) ? std::optional(TakesOver{node.name, there.id}) : std::nullopt});
     }
     const bool runs = kept->state == ContainerState::running;
     if (!runs && kept->state != ContainerState::exited && kept->state != ContainerState::created) {
@@ -86,7 +88,8 @@ void finish_replacement(const ClusterSpec& spec, const ObservedHost& host, const
         plan.renames.push_back({node.host, there.id, there.container_name, name, left_behind});
     }
     if (const auto* before = set_aside_before(host, node.name)) {
-        plan.removals.push_back({node.host, before->id, before->container_name, left_behind});
+        plan.removals.push_back(
+            {node.host, before->id, before->container_name, left_behind, TakesOver{node.name, there.id}});
     }
 }
 

@@ -1,5 +1,6 @@
 #include "node/job/job_command.hpp"
 
+#include "node/job/adoption.hpp"
 #include "node/job/detached/coordinator_link.hpp"
 #include "node/job/follower.hpp"
 #include "node/job/job_frames.hpp"
@@ -242,6 +243,10 @@ int run_job(const std::vector<std::string>& arguments) {
         prune_store(unix_ms());
         return 0;
     }
+    if (what == "adopt" && arguments.size() == 1) {
+        const auto adopted = adopt_jobs(STDIN_FILENO, STDOUT_FILENO);
+        return adopted ? 0 : say_why(adopted.error());
+    }
     if (what == "history" && arguments.size() == 3) {
         return history(arguments[1], arguments[2]);
     }
@@ -261,9 +266,10 @@ int run_job(const std::vector<std::string>& arguments) {
     if (what == "link" && arguments.size() == 4) {
         return run_coordinator_end(arguments[1], arguments[2], arguments[3]);
     }
-    (void)write_all(STDERR_FILENO,
-                    "usage: dockdist-init job start | follow JSON | stop JSON | list [all | named NAME] | "
-                    "kept | prune | history JOB POINTS | stacks JOB | link JOB PART TERM | end JOB [PID]\n");
+    (void)write_all(
+        STDERR_FILENO,
+        "usage: dockdist-init job start | follow JSON | stop JSON | list [all | named NAME] | "
+        "kept | prune | adopt | history JOB POINTS | stacks JOB | link JOB PART TERM | end JOB [PID]\n");
     return 2;
 }
 

@@ -19,6 +19,7 @@ struct Paths {
     std::string members = under_root(layout::members);
     std::string hostfile = under_root(layout::hostfile);
     std::string store = under_root(layout::store);
+    std::string incoming_jobs = under_root(layout::incoming_jobs);
     std::string jobs = under_root(layout::jobs);
     std::string setup = under_root(layout::setup);
     std::string setup_users = setup + "/users"; // a folder for each account that has run lines, but root

@@ -21,6 +21,8 @@ inline constexpr const char* hostfile =
     "/run/dockdist/hostfile"; // DeepSpeed's and Open MPI's dialect: NAME slots=N
 inline constexpr const char* store = "/var/lib/dockdist/store";     // the node's own volume, 0700 root
 inline constexpr const char* jobs = "/var/lib/dockdist/store/jobs"; // one folder a job
+inline constexpr const char* incoming_jobs =
+    "/var/lib/dockdist/store/incoming"; // what `up` brings of the node before, until `job adopt` has taken it
 inline constexpr const char* setup =
     "/var/lib/dockdist/setup"; // a file for each line of `setup:` that root has run; users/UID: of others
 // What stands below it all nodes of a host share, and root of any of them writes there: a tmpfs of the

@@ -1,4 +1,4 @@
-// Containers, from their list to their end, and files put into them. Included by docker_engine.cpp alone.
+// Containers, from their list to their end. Included by docker_engine.cpp alone.
 #pragma once
 
 #include "client/async/pause.hpp"
@@ -136,22 +136,6 @@ public:
         }
         co_return session->located(
             {ErrorKind::timeout, "", what + ": its removal by somebody else does not finish", ""});
-    }
-
-    Task<Status> put_archive(ContainerId id, std::string path, std::span<const char> tar) override {
-        const auto session = session_;
-        constexpr std::size_t slowest = 256 * 1024; // bytes a second that an uplink must have
-        HttpRequest request;
-        request.method = "PUT";
-        request.target = item("containers", id.str(), "/archive") + query_string({{"path", path}});
-        request.content_type = "application/x-tar";
-        request.borrowed_body = tar;
-        const CallLimits limits{session->endpoint.limits.call + std::chrono::seconds(tar.size() / slowest)};
-        const auto answer = co_await session->call(
-            std::move(request), fmt::format("upload files into container {}", short_id(id.str())), {},
-            limits);
-        CO_TRY(answer);
-        co_return ok;
     }
 };
 

@@ -5,6 +5,7 @@
 #include "client/async/with_watch.hpp"
 #include "client/container/image_address.hpp"
 #include "client/engine/endpoints/requests.hpp"
+#include "client/engine/endpoints/streamed_bytes.hpp"
 #include "client/engine/endpoints/watch.hpp"
 #include "client/engine/engine_calls.hpp"
 #include "client/engine/engine_error.hpp"
@@ -53,23 +54,6 @@ std::string pull_path(const EngineSession& session, const ImageRef& ref, const s
     }
     return "/images/create" + query_string({{"fromImage", repository}, {"tag", tag}, {"platform", platform}});
 }
-
-class StreamedBytes final : public ByteSource {
-public:
-    StreamedBytes(Session session, std::unique_ptr<HttpStream> stream)
-        : session_(std::move(session)), stream_(std::move(stream)) {}
-    Task<Result<std::string>> read() override {
-        auto bytes = co_await stream_->read();
-        if (!bytes) {
-            co_return session_->located(bytes.error());
-        }
-        co_return bytes;
-    }
-
-private:
-    Session session_;
-    std::unique_ptr<HttpStream> stream_;
-};
 
 // For calls of other groups too.
 Task<Result<ImageDetails>> inspect_image_of(Session session, ImageRef ref) {
@@ -252,8 +236,7 @@ public:
         const auto session = session_;
         auto stream = co_await session->open(get(image_path(ref) + "/get"), "read image " + ref.str());
         CO_TRY(stream);
-        std::unique_ptr<ByteSource> bytes = std::make_unique<StreamedBytes>(session, std::move(*stream));
-        co_return bytes;
+        co_return bytes_of(session, std::move(*stream));
     }
 
     Task<Status> load_image(std::unique_ptr<ByteSource> tar, std::uint64_t size,

@@ -106,20 +106,26 @@ Task<Status> HttpStream::send(std::string head, HttpRequest request,
     co_return written;
 }
 
-Task<Status> HttpStream::send_streamed(ByteSource& body, std::uint64_t size,
+// Of a size that was announced, or in chunks (RFC 9112, 7.1).
+Task<Status> HttpStream::send_streamed(ByteSource& body, std::optional<std::uint64_t> size,
                                        std::function<void(std::uint64_t)> on_sent) {
-    for (std::uint64_t sent = 0; sent < size;) {
-        const auto bytes = co_await body.read();
-        if (!bytes || bytes->empty() || bytes->size() > size - sent) {
+    for (std::uint64_t sent = 0; !size || sent < *size;) {
+        auto bytes = co_await body.read();
+        if (!bytes || (size && (bytes->empty() || bytes->size() > *size - sent))) {
             body_error_ = bytes
                               ? Error{ErrorKind::internal, "", "what is sent is not as long as announced", ""}
                               : bytes.error();
             co_return co_await stream_->shutdown_send(); // the engine waits for the rest, and then answers
         }
-        if (const auto written = co_await stream_->write(*bytes); !written) {
-            co_return written;
-        }
+        const bool last = bytes->empty();
         sent += bytes->size();
+        if (!size) {
+            *bytes = fmt::format("{:x}\r\n{}\r\n", bytes->size(), *bytes);
+        }
+        CO_TRY(co_await stream_->write(*bytes));
+        if (last) {
+            break;
+        }
         if (on_sent) {
             on_sent(sent);
         }

@@ -48,7 +48,7 @@ private:
     Task<Status> read_header();
     Task<Status> read_answer();
     Task<Status> send(std::string head, HttpRequest request, std::function<void(std::uint64_t)> on_sent);
-    Task<Status> send_streamed(ByteSource& body, std::uint64_t size,
+    Task<Status> send_streamed(ByteSource& body, std::optional<std::uint64_t> size,
                                std::function<void(std::uint64_t)> on_sent);
 
     std::shared_ptr<ByteStream> stream_;

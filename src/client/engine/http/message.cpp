@@ -44,7 +44,8 @@ Result<std::string> request_head(const HttpRequest& request, std::string_view ho
         head += fmt::format("Content-Type: {}\r\n", request.content_type);
     }
     if (!request.is_read()) {
-        head += fmt::format("Content-Length: {}\r\n", request.body_size());
+        const auto size = request.body_size();
+        head += size ? fmt::format("Content-Length: {}\r\n", *size) : "Transfer-Encoding: chunked\r\n";
     }
     head += "\r\n";
     return head;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,10 +27,10 @@ struct HttpRequest {
     std::span<const char> borrowed_body{}; // sent instead of body when not empty; the caller keeps it alive
     // Read and sent instead of both; of an HttpStream::upload alone.
     std::shared_ptr<ByteSource> streamed_body{};
-    std::uint64_t streamed_size = 0; // bytes of it
+    std::optional<std::uint64_t> streamed_size{}; // bytes of it; nothing: not known, it is sent in chunks
 
     bool is_read() const { return method == "GET"; }
-    std::uint64_t body_size() const {
+    std::optional<std::uint64_t> body_size() const {
         return streamed_body ? streamed_size : borrowed_body.empty() ? body.size() : borrowed_body.size();
     }
 };
