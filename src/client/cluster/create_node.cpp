@@ -55,11 +55,14 @@ Task<Result<ContainerId>> create_or_replace(ContainerEngine& engine, std::string
     }
 }
 
-// Podman labels no volume that it makes for a container: it is made before, as Docker makes it with that.
+// Podman labels no volume that it makes for a container: it is made before, as Docker makes it with that; and
+// it is known whose `up` has made it (one that is there keeps its labels).
 Task<Status> make_store(ContainerEngine& engine, const ContainerConfig& config) {
     for (const auto& mount : config.mounts) {
         if (mount.data_only && label_of(mount.volume_labels, labels::role) == "store") {
-            CO_TRY(co_await engine.create_volume(mount.source, mount.volume_labels));
+            auto labels = mount.volume_labels;
+            labels[labels::attempt] = label_of(config.labels, labels::attempt);
+            CO_TRY(co_await engine.create_volume(mount.source, std::move(labels)));
         }
     }
     co_return ok;

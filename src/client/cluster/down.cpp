@@ -89,12 +89,28 @@ Task<Result<RemovedOnHost>> see_to_stores(ContainerEngine& engine, const Cluster
     co_return so_far;
 }
 
+// Stores that this `up` has made: nothing has come into them that is not elsewhere, too.
+Task<Result<RemovedOnHost>> remove_new_stores(ContainerEngine& engine, std::string attempt,
+                                              RemovedOnHost so_far) {
+    const auto volumes =
+        co_await engine.list_volumes({label(labels::attempt, attempt), label(labels::role, "store")});
+    CO_TRY(volumes);
+    for (const auto& volume : *volumes) {
+        if (volume.name == labels::store_volume(label_of(volume.labels, labels::cluster),
+                                                label_of(volume.labels, labels::node))) {
+            CO_TRY(co_await engine.remove_volume(volume.name));
+        }
+    }
+    co_return so_far;
+}
+
 // What is to be done beside the containers.
 struct Rest {
     std::vector<std::string> toolkits{}; // whose volumes and images go
     bool purge = false;                  // the stores go
     bool stores_unknown = false;         // whether any stay, nobody has told
     std::string own{};                   // labels::origin, or empty
+    std::string attempt{};               // of an `up` that takes back what it has made; or empty
 };
 
 Task<Result<RemovedOnHost>> remove_on_host(const ClusterSpec& spec, std::size_t index,
@@ -108,6 +124,9 @@ Task<Result<RemovedOnHost>> remove_on_host(const ClusterSpec& spec, std::size_t 
                               : Result<RemovedOnHost>(containers.error());
     if (removed && (rest.purge || rest.stores_unknown)) {
         removed = co_await see_to_stores(engine, spec, rest.own, rest.purge, *removed);
+    }
+    if (removed && !rest.attempt.empty()) {
+        removed = co_await remove_new_stores(engine, rest.attempt, *removed);
     }
     if (removed && !toolkits.empty()) {
         std::vector<std::string> volumes{labels::gpu_volume};
@@ -311,7 +330,8 @@ Task<Errors> take_back(const ClusterSpec& spec, const Engines& engines, const st
     std::vector<Task<Result<RemovedOnHost>>> tasks;
     for (std::size_t i = 0; i < engines.size(); ++i) {
         if (only.empty() || only[i]) {
-            tasks.push_back(remove_on_host(spec, i, *engines[i], wanted, std::move(seen[i]), {}, reporter));
+            tasks.push_back(remove_on_host(spec, i, *engines[i], wanted, std::move(seen[i]),
+                                           {.attempt = attempt}, reporter));
         }
     }
     Errors errors;

@@ -33,8 +33,8 @@ struct DownResult {
 Task<DownResult> down(const ClusterSpec& spec, const Engines& engines, const DownOptions& options,
                       Reporter& reporter);
 
-// Removes the containers of one `up` on every host that answers: what a failed one takes back. `only`: on
-// these hosts; empty: on all.
+// Removes the containers and the stores that one `up` has made, on every host that answers: what a failed one
+// takes back. `only`: on these hosts; empty: on all.
 Task<Errors> take_back(const ClusterSpec& spec, const Engines& engines, const std::string& attempt,
                        Reporter& reporter, std::vector<bool> only = {});
 

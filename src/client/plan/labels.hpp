@@ -45,7 +45,8 @@ inline constexpr const char* gpu_volume = "dockdist-gpus"; // one for all cluste
 inline constexpr const char* toolkit_volume_prefix = "dockdist-toolkit-"; // + version
 
 // The volume in which a node keeps what its jobs leave (layout::store). No name of a cluster or node has a
-// '_', so no two nodes share one. (Of an `up` it bears no mark: what one takes back on failure it is not.)
+// '_', so no two nodes share one. (It bears the mark of the `up` that has
+// made it, labels::attempt.)
 std::string store_volume(const std::string& of_cluster, const std::string& of_node);
 Labels store_labels(const std::string& of_cluster, const std::string& of_node, const std::string& by);
 
