@@ -1,5 +1,6 @@
 // What an engine may answer: heads, bodies of every kind, upgraded streams, frames. Each input is a call and
 // the answers to its requests, one after the other; then the engine closes.
+#include "client/engine/endpoints/archives.hpp"
 #include "client/engine/endpoints/build.hpp"
 #include "client/engine/endpoints/containers.hpp"
 #include "client/engine/endpoints/exec.hpp"
@@ -66,6 +67,7 @@ private:
 
 class ScriptedEngine final : public endpoints::SystemEndpoints,
                              public endpoints::ContainerEndpoints,
+                             public endpoints::ArchiveEndpoints,
                              public endpoints::LogEndpoints,
                              public endpoints::ExecEndpoints,
                              public endpoints::ImageEndpoints,
@@ -137,6 +139,13 @@ Task<void> exported(ContainerEngine& engine) {
     }
 }
 
+Task<void> archived(ContainerEngine& engine) {
+    auto source = co_await engine.get_archive(container, "/x");
+    if (judge(source)) {
+        judge(co_await engine.put_archive(container, "/y", std::move(*source)));
+    }
+}
+
 Task<void> image_calls(ContainerEngine& engine) {
     judge(co_await engine.tag_image(ImageRef("a:b"), "c", "d"));
     judge(co_await engine.import_image("a", "b", std::string_view("tar")));
@@ -145,7 +154,7 @@ Task<void> image_calls(ContainerEngine& engine) {
 }
 
 using Call = Task<void> (*)(ContainerEngine&);
-constexpr std::array<Call, 18> calls{
+constexpr std::array<Call, 19> calls{
     [](ContainerEngine& engine) -> Task<void> { judge(co_await engine.ping()); },
     [](ContainerEngine& engine) -> Task<void> { judge(co_await engine.info()); },
     [](ContainerEngine& engine) -> Task<void> {
@@ -178,7 +187,8 @@ constexpr std::array<Call, 18> calls{
     logs,
     events,
     exported,
-    image_calls};
+    image_calls,
+    archived};
 
 void call(std::size_t which, std::string_view text) {
     boost::asio::io_context io;

@@ -111,7 +111,7 @@ TEST_CASE("where a record does not come the old container is to stay") {
           "disk is full");
     nodes.fails = false;
     nodes.engine.fail("put_archive new", {ErrorKind::engine, "", "no space left on device", ""});
-    CHECK_FALSE(nodes.hand_over());
+    CHECK(nodes.hand_over().has_error());
 }
 
 TEST_CASE("a container that has kept no jobs, or is gone, is asked for nothing else") {

@@ -10,6 +10,8 @@ using namespace dockdist;
 
 namespace {
 
+const std::string id = container_id.str();
+
 class Failing final : public ByteSource {
 public:
     Task<Result<std::string>> read() override {

@@ -7,6 +7,8 @@
 #include "fakes/show.hpp"
 #include "fakes/stub_server.hpp"
 
+#include <doctest/doctest.h>
+
 namespace dockdist {
 
 inline const ContainerId container_id(std::string(64, 'c'));
@@ -29,6 +31,11 @@ struct OverStub {
 // A script that gives each request that is not a ping the same answer.
 inline StubServer::Script always(std::string answer, bool sliced = false) {
     return StubServer::engine([answer](const StubRequest&) { return answer; }, "1.45", sliced);
+}
+
+inline const StubRequest& only(const OverStub& stub) {
+    REQUIRE(stub.server.requests().size() == 1);
+    return stub.server.requests().front();
 }
 
 } // namespace dockdist

@@ -14,11 +14,6 @@ namespace {
 
 const std::string id = container_id.str();
 
-const StubRequest& only(const OverStub& stub) {
-    REQUIRE(stub.server.requests().size() == 1);
-    return stub.server.requests().front();
-}
-
 } // namespace
 
 TEST_CASE("the first call agrees on a version, and the next ones do not ask again") {

@@ -41,9 +41,9 @@ struct Incoming {
     static std::string adopt(const std::string& lines) {
         auto in = make_pipe();
         auto out = make_pipe();
-        REQUIRE((in && out && write_all(in->write.get(), lines)));
+        REQUIRE((in && out && write_all(in->write.get(), lines).has_value()));
         in->write.reset();
-        REQUIRE(adopt_jobs(in->read.get(), out->write.get()));
+        REQUIRE(adopt_jobs(in->read.get(), out->write.get()).has_value());
         out->write.reset();
         std::string said(4096, '\0');
         const auto count = ::read(out->read.get(), said.data(), said.size());
@@ -72,7 +72,7 @@ TEST_CASE("jobs that came whole keep their output, others say where it is") {
 
 TEST_CASE("a job of the store is not replaced, and what is no job is refused") {
     const Incoming incoming;
-    REQUIRE(create_job("mine"));
+    REQUIRE(create_job("mine").has_value());
     incoming.put_job("mine");
     incoming.put("damaged", "summary.json", "{");
     incoming.put("empty", "log.0", "");
