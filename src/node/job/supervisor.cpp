@@ -39,10 +39,12 @@ void Supervisor::begin() {
     ranks_.on_note = [this](const std::string& line) { note(line); };
     outputs_.on_output = [this](std::uint8_t stream, std::int32_t rank, std::string_view bytes) {
         silence_.heard(stream, rank, bytes);
+        still_.heard();
     };
     ready_.on_ready = [this](const std::string& address) { is_ready(address); };
     ready_.on_note = [this](const std::string& line) { note(line); };
     silence_.on_event = [this](wire::JobEvent event) { tell(std::move(event)); };
+    still_.on_event = [this](wire::JobEvent event) { tell(std::move(event)); };
     recorder_.on_event = [this](wire::JobEvent event) { tell(std::move(event)); };
     sweep_.on_ranks_gone = [this] { tell({.type = wire::JobEvent::Type::ranks_gone}); };
     followers_.on_order = [this](const wire::JobCommand& order, bool again) { obey(order, again); };
@@ -111,19 +113,17 @@ void Supervisor::obey(const wire::JobCommand& order, bool again) {
         return silence_.report(ranks_.running(), command_done_ ? 0 : command_, job_.account,
                                job_.environment);
     case Type::stacks:
-        return tell_stacks();
+        return tell_stacks(order.pause_ms);
+    case Type::examine:
+        return silence_.examine(ranks_.running(), command_done_ ? 0 : command_, job_.account,
+                                job_.environment, order.pause_ms, ranks_.ended());
+    case Type::hang:
+        return keep_hang(order);
     case Type::over:
         return over();
     case Type::detach:
         return detach();
     }
-}
-
-void Supervisor::tell_stacks() {
-    const auto answer = followers_.later_answer();
-    silence_.look(ranks_.running(), command_done_ ? 0 : command_, job_.account, job_.environment,
-                  {.seen = [answer](const wire::RankStack& stack) { answer(wire::rank_stack_line(stack)); },
-                   .over = [answer] { answer(wire::stacks_told_line()); }});
 }
 
 void Supervisor::tell(wire::JobEvent event) {
@@ -137,6 +137,7 @@ void Supervisor::tell(wire::JobEvent event) {
 
 void Supervisor::start_command() {
     silence_.begin();
+    still_.begin();
     if (job_.start.argv.empty()) {
         return has_started();
     }
