@@ -25,6 +25,12 @@ constexpr std::size_t longest_problem = 4096; // the kernel writes it whole
 constexpr std::int64_t disk_look_ms = 5000;
 constexpr std::int64_t shrunk_log = std::int64_t{16} << 20;
 
+// What may come and go for as long as the job runs: who comes later hears the latest of its kind alone.
+std::string passing_kind(wire::JobEvent::Type type) {
+    using Type = wire::JobEvent::Type;
+    return type == Type::still || type == Type::goes_on ? "still" : type == Type::examined ? "examined" : "";
+}
+
 } // namespace
 
 void Supervisor::begin() {
@@ -128,7 +134,11 @@ void Supervisor::obey(const wire::JobCommand& order, bool again) {
 
 void Supervisor::tell(wire::JobEvent event) {
     event.attempt = job_.summary.result.attempt;
-    followers_.tell(wire::job_event(event));
+    const auto kind = passing_kind(event.type);
+    followers_.tell(wire::job_event(event), kind);
+    if (!kind.empty()) {
+        std::erase_if(told_, [&](const wire::JobEvent& told) { return passing_kind(told.type) == kind; });
+    }
     told_.push_back(event);
     if (cluster_) {
         cluster_->hear_own(event);
