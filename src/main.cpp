@@ -69,12 +69,12 @@ void take_marks_away(CLI::App& app) {
 
 void add_commands(CLI::App& app, Program& program) {
     for (const auto add :
-         {add_init,    add_validate, add_plan,       add_up,       add_down,      add_status,
-          add_check,   add_run,      add_export,     add_jobs,     add_top,       add_page,
-          add_metrics, add_gpus,     add_logs,       add_attach,   add_stacks,    add_stop,
-          add_wait,    add_exec,     add_ssh,        add_forward,  add_proxy,     add_ssh_config,
-          add_sync,    add_setup,    add_cp,         add_hostfile, add_image,     add_data,
-          add_slurm,   add_version,  add_self_check, add_help,     add_completion}) {
+         {add_init,       add_validate, add_plan,    add_up,         add_down,     add_status,
+          add_check,      add_run,      add_export,  add_jobs,       add_top,      add_page,
+          add_metrics,    add_gpus,     add_logs,    add_attach,     add_stacks,   add_diagnose,
+          add_stop,       add_wait,     add_exec,    add_ssh,        add_forward,  add_proxy,
+          add_ssh_config, add_sync,     add_setup,   add_cp,         add_hostfile, add_image,
+          add_data,       add_slurm,    add_version, add_self_check, add_help,     add_completion}) {
         add(app, program);
     }
     for (auto* command : app.get_subcommands({})) {

@@ -90,6 +90,8 @@ wire::JobPolicy some_policy() {
             .max_restarts = 3,
             .stall_ms = 5,
             .stop_stalled = true,
+            .suspect_ms = 30000,
+            .stop_hung = true,
             .idle_ms = 6,
             .stop_idle = true,
             .ranks_first = true,
@@ -97,6 +99,18 @@ wire::JobPolicy some_policy() {
             .members = {0},
             .min_nodes = 1,
             .relaunch = "{}"};
+}
+
+wire::Hang some_hang() {
+    return {.attempt = 1,
+            .cause = "stopped",
+            .node = "node-1",
+            .rank = 2,
+            .where = "\xff",
+            .awaits = "step (train.py:7)",
+            .restart_helps = "yes",
+            .text = "t",
+            .hint = "h"};
 }
 
 wire::JobStart some_start() {
@@ -145,7 +159,7 @@ wire::JobResult some_result() {
 void add_events(std::vector<WireWord>& words) {
     using enum wire::JobEvent::Type;
     for (const auto type : {prepared, turn, started, rank_failed, silent, speaks, idle, busy, reported, ready,
-                            ended, detached, exited, error, ranks_gone}) {
+                            ended, detached, exited, error, ranks_gone, still, goes_on, examined}) {
         using enum wire::GpuTurn::State;
         for (const auto state : {none, taken, fits, waits}) {
             if (state == waits || type == turn) {
@@ -172,7 +186,8 @@ void add_events(std::vector<WireWord>& words) {
 
 void add_orders(std::vector<WireWord>& words) {
     using enum wire::JobCommand::Type;
-    for (const auto type : {ping, line, take, stop, halt, begin, report, over, detach, rest, look, stacks}) {
+    for (const auto type :
+         {ping, line, take, stop, halt, begin, report, over, detach, rest, look, stacks, examine, hang}) {
         const bool bears_first = type == stop || type == over;
         words.push_back(
             {"parse_job_command",
@@ -183,6 +198,8 @@ void add_orders(std::vector<WireWord>& words) {
                                      .takes_over = type == halt,
                                      .first = bears_first ? std::optional(some_failure()) : std::nullopt,
                                      .start = type == begin ? std::optional(some_start()) : std::nullopt,
+                                     .hang = type == hang ? std::optional(some_hang()) : std::nullopt,
+                                     .pause_ms = type == examine ? 10000 : 0,
                                      .number = 5,
                                      .order = 6})});
     }
@@ -190,7 +207,7 @@ void add_orders(std::vector<WireWord>& words) {
 
 void add_stacks(std::vector<WireWord>& words) {
     using enum wire::RankStack::State;
-    for (const auto state : {running, sleeping, in_kernel, stopped, traced, ending}) {
+    for (const auto state : {running, sleeping, in_kernel, stopped, traced, ending, ended}) {
         words.push_back(
             {"parse_stacks_word", wire::rank_stack_line({.rank = 3,
                                                          .pid = 12,
@@ -198,6 +215,9 @@ void add_stacks(std::vector<WireWord>& words) {
                                                          .state = state,
                                                          .waits_in = "futex_wait",
                                                          .cpu_percent = 99,
+                                                         .tree_cpu_percent = 120,
+                                                         .io_bytes = -1,
+                                                         .reads = "/data/0",
                                                          .thread_count = 2,
                                                          .silent_ms = 60000,
                                                          .moves = true,
@@ -207,6 +227,10 @@ void add_stacks(std::vector<WireWord>& words) {
                                                                       .active = true,
                                                                       .holds_gil = true,
                                                                       .frames = {{"step", "train.py", 7}}}},
+                                                         .children = {{.pid = 13,
+                                                                       .state = "sleeping",
+                                                                       .waits_in = "pipe_read",
+                                                                       .frames = {{"get", "data.py", 3}}}},
                                                          .lines = {"\xff"},
                                                          .problem = "p",
                                                          .advice = "a"})});
@@ -232,6 +256,7 @@ std::vector<WireWord> job_words() {
                                    .owner = "u@m",
                                    .units = {some_hold().unit},
                                    .ready = "http://10.0.0.1:8000",
+                                   .hang = some_hang(),
                                    .before = {.waited_ms = 5000, .held_ms = 70}};
     auto ended = summary;
     ended.running = false;

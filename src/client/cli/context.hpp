@@ -227,6 +227,7 @@ void add_page(CLI::App& app, Program& program);
 void add_logs(CLI::App& app, Program& program);
 void add_attach(CLI::App& app, Program& program);
 void add_stacks(CLI::App& app, Program& program);
+void add_diagnose(CLI::App& app, Program& program);
 void add_stop(CLI::App& app, Program& program);
 void add_wait(CLI::App& app, Program& program);
 void add_exec(CLI::App& app, Program& program);

@@ -94,6 +94,7 @@ std::vector<std::pair<std::string, std::string>> job_facts(const JobReport& job)
         {"since", local_time(job.started_ms)},
         {"for", job.duration_ms == 0 ? "" : format_duration(std::chrono::milliseconds(job.duration_ms))},
         {"address", job.ready_at},
+        {"hang", job.hang ? job.hang->text + (job.hang->hint.empty() ? "" : "; " + job.hang->hint) : ""},
         {"first failure", job.first_failure ? located_text(*job.first_failure) : ""},
     };
     std::erase_if(facts, [](const auto& fact) { return fact.second.empty(); });

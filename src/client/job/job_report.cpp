@@ -122,6 +122,9 @@ JobReport report_of(const KnownJob& job) {
         if (summary.before.waited_ms) {
             report.waited_ms = std::max(report.waited_ms.value_or(0), *summary.before.waited_ms);
         }
+        if (summary.hang && (!report.hang || summary.hang->attempt >= report.hang->attempt)) {
+            report.hang = summary.hang;
+        }
         report.serves = report.serves || !summary.policy.ready.empty();
         if (summary.running && !summary.ready.empty()) {
             report.ready_at = summary.ready;

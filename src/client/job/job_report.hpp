@@ -39,9 +39,10 @@ struct JobReport {
     std::string reason{}; // why it was stopped: "stop", "lease", "timeout"; else empty
     std::optional<wire::JobFailure> first_failure{};
     std::vector<std::string> command{};
-    std::string owner{};    // USER@MACHINE
-    std::string ready_at{}; // where its service has answered; empty: not yet, or none was asked for
-    bool serves = false;    // one was asked for
+    std::string owner{};              // USER@MACHINE
+    std::string ready_at{};           // where its service has answered; empty: not yet, or none was asked for
+    std::optional<wire::Hang> hang{}; // why it hangs, or has hung
+    bool serves = false;              // one was asked for
     std::vector<std::pair<NodeName, std::vector<wire::GpuUnit>>> units{}; // that it has to itself there
     std::vector<NodeUsage> usage{}; // of the nodes that tell of it; while it runs that of some seconds ago
     std::vector<PartTime> times{};  // a node each

@@ -20,9 +20,13 @@ using namespace std::chrono_literals;
 constexpr auto stacks_limit = 120s; // the node ends what takes long before
 constexpr std::size_t longest_stacks = 64U << 20U;
 
-Task<Result<std::vector<wire::RankStack>>> ask_stacks(ContainerEngine& engine, ContainerId id, JobId job) {
-    const auto answer =
-        co_await run_command(engine, id, node_command({"job", "stacks", job.str()}), longest_stacks);
+Task<Result<std::vector<wire::RankStack>>> ask_stacks(ContainerEngine& engine, ContainerId id, JobId job,
+                                                      std::chrono::milliseconds pause) {
+    std::vector<std::string> words{"job", "stacks", job.str()};
+    if (pause.count() > 0) {
+        words.push_back(std::to_string(pause.count()));
+    }
+    const auto answer = co_await run_command(engine, id, node_command(words), longest_stacks);
     CO_TRY(answer);
     std::vector<wire::RankStack> ranks;
     for (const auto& line : split(answer->out, '\n')) {
@@ -45,14 +49,14 @@ Task<Result<std::vector<wire::RankStack>>> ask_stacks(ContainerEngine& engine, C
 
 } // namespace
 
-Task<JobStacks> fetch_stacks(const Engines& engines, const KnownJob& job) {
+Task<JobStacks> fetch_stacks(const Engines& engines, const KnownJob& job, std::chrono::milliseconds pause) {
     std::vector<Task<Result<std::vector<wire::RankStack>>>> tasks;
     std::vector<ReadyNode> nodes;
     for (const auto& part : job.parts) {
         if (part.summary.running) {
             nodes.push_back(part.node);
             tasks.push_back(
-                with_timeout(ask_stacks(*engines[part.node.host], part.node.id, job.job), stacks_limit,
+                with_timeout(ask_stacks(*engines[part.node.host], part.node.id, job.job, pause), stacks_limit,
                              Error{ErrorKind::timeout, "", "the node does not tell what its ranks are doing",
                                    "see `dockdist status`"}));
         }

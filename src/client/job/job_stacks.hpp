@@ -4,6 +4,7 @@
 #include "client/job/job_list.hpp"
 #include "shared/wire/stacks.hpp"
 
+#include <chrono>
 #include <vector>
 
 namespace dockdist {
@@ -19,6 +20,7 @@ struct JobStacks {
 };
 
 // Asks the nodes on which the job runs side by side.
-Task<JobStacks> fetch_stacks(const Engines& engines, const KnownJob& job);
+Task<JobStacks> fetch_stacks(const Engines& engines, const KnownJob& job,
+                             std::chrono::milliseconds pause = {});
 
 } // namespace dockdist

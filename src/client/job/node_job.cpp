@@ -324,6 +324,9 @@ Result<std::optional<wire::JobResult>> NodeJob::handle(const wire::Frame& frame)
     case wire::JobEvent::Type::idle:
     case wire::JobEvent::Type::busy:
     case wire::JobEvent::Type::reported:
+    case wire::JobEvent::Type::still:
+    case wire::JobEvent::Type::goes_on:
+    case wire::JobEvent::Type::examined:
     case wire::JobEvent::Type::ranks_gone:
     case wire::JobEvent::Type::ready:
     case wire::JobEvent::Type::ended:

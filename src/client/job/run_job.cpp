@@ -305,6 +305,8 @@ Task<JobOutcome> run_job(OpenedJob opened, std::vector<NodeLaunch> launches, con
                                             .grace_ms = options.grace.count(),
                                             .stall_ms = options.stall.count(),
                                             .stop_stalled = options.stop_stalled,
+                                            .suspect_ms = options.suspect.count(),
+                                            .stop_hung = options.stop_hung,
                                             .idle_ms = options.idle.count(),
                                             .stop_idle = options.stop_idle,
                                             .ranks_first = true,
@@ -333,7 +335,7 @@ Task<JobOutcome> run_job(OpenedJob opened, std::vector<NodeLaunch> launches, con
     for (std::size_t i = 0; i < starts.size(); ++i) {
         starts[i].before = before;
         starts[i].stays = starts.size() > 1 || options.max_restarts > 0 || options.stall.count() > 0 ||
-                          options.idle.count() > 0;
+                          options.idle.count() > 0 || options.suspect.count() > 0;
         parts.push_back({std::move(opened.parts[i]), std::move(starts[i])});
     }
     JobRunner runner(co_await boost::asio::this_coro::executor, std::move(parts), std::move(settings),

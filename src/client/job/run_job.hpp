@@ -62,6 +62,8 @@ struct JobOptions {
     std::chrono::milliseconds backoff = wire::default_backoff; // before the first restart
     std::chrono::milliseconds stall{0}; // silence after which the job has stalled; 0: not watched
     bool stop_stalled = false;
+    std::chrono::milliseconds suspect{0}; // nothing moves for so long: it is asked why; 0: never
+    bool stop_hung = false;
     std::chrono::milliseconds idle{0}; // its GPUs do nothing for so long: it is idle; 0: not watched
     bool stop_idle = false;
     std::string ready{}; // JobPolicy::ready

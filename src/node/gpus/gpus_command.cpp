@@ -15,7 +15,7 @@
 namespace dockdist::node {
 namespace {
 
-constexpr std::int64_t pause_ms = 2000; // between two looks at the figures
+constexpr std::int64_t figures_pause_ms = 2000; // between two looks at the figures
 constexpr std::int64_t endless = std::numeric_limits<std::int64_t>::max();
 
 wire::GpuFacts facts_of(const UnitState& state, const Board& board, std::int64_t in_use_mib,
@@ -90,7 +90,7 @@ private:
             if (!watching_) {
                 return loop_.stop();
             }
-            loop_.after(pause_ms, [this] { look(); });
+            loop_.after(figures_pause_ms, [this] { look(); });
         });
     }
     void hear(const Result<SeenGpus>& seen) {
@@ -114,7 +114,7 @@ private:
                 file_ = std::move(*file);
                 if (watching_) {
                     board_watch_ = std::make_unique<BoardWatch>(loop_, [this] { tell(); });
-                    board_watch_->set_pause(pause_ms / 10);
+                    board_watch_->set_pause(figures_pause_ms / 10);
                 }
             }
         }

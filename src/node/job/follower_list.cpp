@@ -46,7 +46,7 @@ FollowerList::Follower& FollowerList::add(Fd socket, Fd other) {
             (happened & POLLOUT) != 0 ? send(follower, "") : loop_.forget(follower.other.get());
         });
     }
-    for (const auto& event : told_) {
+    for (const auto& [kind, event] : told_) {
         send(follower, event + "\n");
     }
     return follower;
@@ -180,8 +180,11 @@ void FollowerList::drop(Follower& follower) {
     }
 }
 
-void FollowerList::tell(const std::string& event) {
-    told_.push_back(event);
+void FollowerList::tell(const std::string& event, const std::string& kind) {
+    if (!kind.empty()) {
+        std::erase_if(told_, [&](const Told& told) { return told.kind == kind; });
+    }
+    told_.push_back({kind, event});
     for (const auto& [number, follower] : followers_) {
         send(*follower, event + "\n");
     }

@@ -39,8 +39,9 @@ public:
     // From now on clients hold nothing.
     void need_no_client();
 
-    // An event for every follower, and for each that comes later.
-    void tell(const std::string& event);
+    // An event for every follower, and for each that comes later; to these in place of others of its kind,
+    // where it has one.
+    void tell(const std::string& event, const std::string& kind = {});
     void forget_told() { told_.clear(); }
     void answer(const std::string& event); // to whoever has just ordered something
     // The same later, for as long as that one is there.
@@ -77,7 +78,10 @@ private:
     std::map<int, std::unique_ptr<Follower>> followers_{};
     int ordering_ = -1; // the follower whose order is obeyed now
     std::uint64_t last_id_ = 0;
-    std::vector<std::string> told_{};
+    struct Told {
+        std::string kind{}, event{};
+    };
+    std::vector<Told> told_{};
     std::uint64_t log_size_ = 0;
 };
 

@@ -32,6 +32,7 @@ namespace {
 constexpr std::int64_t stop_slack_ms = 15000;    // over the grace
 constexpr std::int64_t give_up_limit_ms = 30000; // for PID 1 to end a job whose supervisor does not answer
 constexpr std::int64_t rest_of_job_grace_ms = 2000;
+constexpr std::int64_t longest_look_pause_ms = 20'000;
 constexpr std::int64_t stacks_limit_ms = 90000; // a tool that hangs is ended before
 
 int fail(const Error& error) {
@@ -102,8 +103,9 @@ int say_why(const Error& error) {
 
 // What its supervisor answers, and nothing else that it tells its followers. A part that has ended has no
 // ranks.
-int stacks(const std::string& job) {
-    if (!wire::is_job_id(job)) {
+int stacks(const std::string& job, const std::string& pause) {
+    const auto pause_ms = whole_number<std::int64_t>(pause);
+    if (!wire::is_job_id(job) || !pause_ms || *pause_ms < 0 || *pause_ms > longest_look_pause_ms) {
         return 2;
     }
     const auto supervisor = connect_unix(control_socket(job), SOCK_STREAM);
@@ -113,7 +115,8 @@ int stacks(const std::string& job) {
                                                  .message = "no job " + job + " on this node",
                                                  .hint = "`dockdist jobs` shows those that there are"});
     }
-    const auto order = wire::job_command_line({.type = wire::JobCommand::Type::stacks});
+    const auto order =
+        wire::job_command_line({.type = wire::JobCommand::Type::stacks, .pause_ms = *pause_ms});
     (void)::send(supervisor->get(), order.data(), order.size(), MSG_NOSIGNAL);
     const auto deadline = monotonic_ms() + stacks_limit_ms;
     std::string heard;
@@ -250,8 +253,8 @@ int run_job(const std::vector<std::string>& arguments) {
     if (what == "history" && arguments.size() == 3) {
         return history(arguments[1], arguments[2]);
     }
-    if (what == "stacks" && arguments.size() == 2) {
-        return stacks(arguments[1]);
+    if (what == "stacks" && (arguments.size() == 2 || arguments.size() == 3)) {
+        return stacks(arguments[1], arguments.size() == 3 ? arguments[2] : "0");
     }
     if (what == "end" && (arguments.size() == 2 || arguments.size() == 3)) {
         return end(arguments);

@@ -135,6 +135,8 @@ bool Starter::obey(const wire::JobCommand& command) {
     case wire::JobCommand::Type::begin:
     case wire::JobCommand::Type::report:
     case wire::JobCommand::Type::stacks:
+    case wire::JobCommand::Type::examine:
+    case wire::JobCommand::Type::hang:
     case wire::JobCommand::Type::detach:
         return true; // nothing to do them to
     case wire::JobCommand::Type::stop:

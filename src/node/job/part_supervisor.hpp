@@ -9,6 +9,7 @@
 #include "node/job/rank/rank_list.hpp"
 #include "node/job/ready_watch.hpp"
 #include "node/job/silence_watch.hpp"
+#include "node/job/still_watch.hpp"
 #include "node/job/supervisor.hpp"
 #include "node/session/job_part.hpp"
 #include "node/system/job_guard.hpp"
@@ -37,7 +38,9 @@ public:
 private:
     void obey(const wire::JobCommand& order, bool again);
     void tell(wire::JobEvent event);
-    void tell_stacks();
+    void tell_stacks(std::int64_t pause_ms);
+    void keep_hang(const wire::JobCommand& order);
+    std::int64_t cpu_ms() const; // that its processes have taken
     void note(const std::string& line) { job_.log.append(2, -1, "dockdist: " + line + "\n"); }
     void start_command();
     void hear_start();
@@ -82,6 +85,8 @@ private:
     OutputPipes outputs_{loop_, job_.log};
     ReadyWatch ready_{loop_};
     SilenceWatch silence_{loop_, job_.log, job_.start.policy.stall_ms};
+    StillWatch still_{loop_, job_.start.policy.suspect_ms, [this] { return cpu_ms(); },
+                      [this] { return ranks_.running().size(); }};
     JobRecorder recorder_{loop_, job_.summary};
     Fd out_{}, err_{}; // of the command
     RankList ranks_{loop_, outputs_, std::move(job_.ranks), scratch_folder(job_.summary.job),

@@ -1,5 +1,6 @@
 #include "node/job/rank_look.hpp"
 
+#include "node/job/tree_look.hpp"
 #include "node/system/helper.hpp"
 #include "node/system/os.hpp"
 #include "node/system/paths.hpp"
@@ -7,6 +8,7 @@
 #include "shared/core/number.hpp"
 #include "shared/core/text.hpp"
 #include "shared/core/utf8.hpp"
+#include "shared/diagnosis/place.hpp"
 
 #include <climits>
 #include <nlohmann/json.hpp>
@@ -22,7 +24,6 @@
 namespace dockdist::node {
 namespace {
 
-constexpr std::int64_t cpu_sample_ms = 500;
 constexpr int py_spy_limit_ms = 10000;
 constexpr int gdb_limit_ms = 30000;
 constexpr std::size_t longest_command = 80;
@@ -52,12 +53,6 @@ LookTarget read_target(pid_t pid) {
     return target;
 }
 
-// As a wire word holds it.
-std::string word_of(std::string_view text) {
-    const auto shown = printable(text);
-    return shown.substr(0, utf8_prefix(shown, wire::longest_stack_word));
-}
-
 std::string shown(const std::vector<std::string>& argv) {
     std::string text;
     for (const auto& word : argv) {
@@ -67,33 +62,24 @@ std::string shown(const std::vector<std::string>& argv) {
                                           : text.substr(0, utf8_prefix(text, longest_command - 3)) + "...";
 }
 
-wire::RankStack::State state_of(char letter) {
-    using State = wire::RankStack::State;
-    switch (letter) {
-    case 'R':
-        return State::running;
-    case 'D':
-        return State::in_kernel;
-    case 'T':
-        return State::stopped;
-    case 't':
-        return State::traced;
-    default:
-        return State::sleeping;
-    }
-}
-
-void tell_state(wire::RankStack& stack, const ProcessStat& now, std::int64_t ticks_before,
-                std::int64_t passed_ms) {
-    const auto ticks = std::max<std::int64_t>(now.cpu_ticks - ticks_before, 0) * 1000 * 100;
-    stack.cpu_percent =
-        static_cast<int>(ticks / (::sysconf(_SC_CLK_TCK) * std::max<std::int64_t>(passed_ms, 1)));
-    stack.state = state_of(now.state);
-    stack.thread_count = now.threads;
-    const auto wait = read_file_or_empty("/proc/" + std::to_string(now.pid) + "/wchan");
-    if (now.state != 'R' && wait != "0") {
-        stack.waits_in = word_of(wait);
-    }
+void tell_state(wire::RankStack& stack, const TreeLook& before, const TreeLook& now) {
+    const auto percent = [&](std::int64_t ticks) {
+        return static_cast<int>(
+            std::max<std::int64_t>(ticks, 0) * 1000 * 100 /
+            (::sysconf(_SC_CLK_TCK) * std::max<std::int64_t>(now.at_ms - before.at_ms, 1)));
+    };
+    const auto& own = now.processes.front();
+    const auto& former = before.processes.front();
+    stack.cpu_percent = percent(own.cpu_ticks - former.cpu_ticks);
+    stack.tree_cpu_percent = percent(ticks_of(now) - ticks_of(before));
+    stack.io_bytes = now.io_bytes < 0 || before.io_bytes < 0
+                         ? -1
+                         : std::max<std::int64_t>(now.io_bytes - before.io_bytes, 0);
+    // Who waits for a disk for a moment does not stand: both looks have to see it.
+    stack.state = state_of(own.state == 'D' && former.state != 'D' ? 'S' : own.state);
+    stack.thread_count = own.threads;
+    stack.waits_in = wait_of(own);
+    stack.reads = read_file_of(own.pid);
 }
 
 // What may keep one process of a user from reading another one of the same user.
@@ -169,6 +155,29 @@ bool look_into_python(wire::RankStack& stack, const PythonLook& look) {
     const auto* const now = wire::main_thread(stack.threads, stack.pid);
     stack.moves = before != nullptr && now != nullptr && before->frames != now->frames;
     return true;
+}
+
+// Who waits for data waits for the processes below it, of which the first ones are told.
+void look_at_children(wire::RankStack& stack, const TreeLook& tree, const Environment& tools) {
+    const auto* const main = wire::main_thread(stack.threads, stack.pid);
+    if (main == nullptr || place_of(*main).business != Business::data) {
+        return;
+    }
+    for (std::size_t i = 1; i < tree.processes.size() && stack.children.size() < wire::most_children; ++i) {
+        const auto& process = tree.processes[i];
+        if (process.has_ended()) {
+            continue;
+        }
+        auto& child = stack.children.emplace_back();
+        child.pid = process.pid;
+        child.state = std::string(wire::to_string(state_of(process.state)));
+        child.waits_in = wait_of(process);
+        const auto helper = py_spy(process.pid, tools);
+        auto threads = helper ? parse_py_spy(read_python(*helper).output) : std::vector<wire::ThreadStack>();
+        if (const auto* const thread = wire::main_thread(threads, process.pid)) {
+            child.frames = thread->frames;
+        }
+    }
 }
 
 bool look_by_gdb(wire::RankStack& stack, const Environment& tools) {
@@ -279,28 +288,27 @@ std::vector<wire::ThreadStack> parse_py_spy(std::string_view output) {
     return threads;
 }
 
-wire::RankStack look_at_rank(pid_t root, const Environment& tools) {
+wire::RankStack look_at_rank(pid_t root, const Environment& tools, std::int64_t pause_ms) {
     const auto chosen = choose_process(all_processes(), root, read_target);
     wire::RankStack stack{.pid = chosen.pid, .command = shown(chosen.argv)};
-    const auto before = read_process_stat(chosen.pid);
-    const auto begun = monotonic_ms();
+    const auto before = look_at_tree(chosen.pid);
     PythonLook python;
-    if (before && chosen.is_python()) {
+    if (!before.processes.empty() && chosen.is_python()) {
         python.helper = py_spy(chosen.pid, tools);
         if (python.helper) {
             python.before = parse_py_spy(read_python(*python.helper).output);
         }
     }
     pollfd nothing{.fd = -1, .events = 0, .revents = 0};
-    ::poll(&nothing, 1, static_cast<int>(cpu_sample_ms));
-    const auto now = read_process_stat(chosen.pid); // before a tool that may stop it
-    const auto passed = monotonic_ms() - begun;
-    if (!before || !now || now->has_ended()) {
+    ::poll(&nothing, 1, static_cast<int>(pause_ms));
+    const auto now = look_at_tree(chosen.pid); // before a tool that may stop it
+    if (before.processes.empty() || now.processes.empty() || now.processes.front().has_ended()) {
         stack.state = wire::RankStack::State::ending;
         return stack;
     }
-    tell_state(stack, *now, before->cpu_ticks, passed);
+    tell_state(stack, before, now);
     if ((python.helper && look_into_python(stack, python)) || look_by_gdb(stack, tools)) {
+        look_at_children(stack, now, tools);
         return stack;
     }
     if (stack.problem.empty()) {

@@ -30,8 +30,10 @@ LookTarget choose_process(const std::vector<ProcessStat>& all, pid_t root,
 // Pure: the threads of what `py-spy dump --json` wrote, whatever stands before it. Nothing: it is none.
 std::vector<wire::ThreadStack> parse_py_spy(std::string_view output);
 
-// Looks at the rank whose processes descend from `root`; half a second, or a minute where a tool hangs.
-// `tools`: the environment in which py-spy and gdb of the image are looked up and run, as the caller's user.
-wire::RankStack look_at_rank(pid_t root, const Environment& tools);
+// Looks at the rank whose processes descend from `root`, twice, `pause_ms` apart; or for a minute longer
+// where a tool hangs. `tools`: the environment in which py-spy and gdb of the image are looked up and run, as
+// the caller's user.
+inline constexpr std::int64_t usual_pause_ms = 500;
+wire::RankStack look_at_rank(pid_t root, const Environment& tools, std::int64_t pause_ms = usual_pause_ms);
 
 } // namespace dockdist::node

@@ -38,7 +38,9 @@ void RankLooks::begin_look(const Wanted& wanted, const Account& account, const E
         reset_signals();
         ::setpgid(0, 0);
         if (become(account)) {
-            (void)write_all(pipe->write.get(), wire::rank_stack_line(look_at_rank(wanted.root, environment)));
+            (void)write_all(pipe->write.get(), wire::rank_stack_line(look_at_rank(
+                                                   wanted.root, environment,
+                                                   wanted.pause_ms > 0 ? wanted.pause_ms : usual_pause_ms)));
         }
         ::_exit(0);
     }

@@ -28,6 +28,7 @@ public:
         std::int32_t rank = -1;
         pid_t root = 0; // from which its processes descend
         std::int64_t silent_ms = 0;
+        std::int64_t pause_ms = 0; // between two looks; 0: the usual one
     };
     struct Heard {
         std::function<void(wire::RankStack)> seen{}; // once for each

@@ -20,7 +20,7 @@ void SilenceWatch::begin() {
 
 void SilenceWatch::end() {
     loop_.cancel(timer_);
-    reporting_ = false;
+    reporting_ = examining_ = false;
     looks_.end();
 }
 
@@ -51,7 +51,7 @@ void SilenceWatch::heard(std::uint8_t stream, std::int32_t rank, std::string_vie
 }
 
 void SilenceWatch::look(Ranks ranks, pid_t command, const Account& account, const Environment& environment,
-                        RankLooks::Heard heard) {
+                        RankLooks::Heard heard, std::int64_t pause_ms) {
     if (ranks.empty() && command != 0) {
         ranks.emplace_back(-1, command);
     }
@@ -59,7 +59,8 @@ void SilenceWatch::look(Ranks ranks, pid_t command, const Account& account, cons
     for (const auto& [rank, root] : ranks) {
         wanted.push_back({.rank = rank,
                           .root = root,
-                          .silent_ms = loop_.now_ms() - std::max(voices_[rank].last_ms, begun_ms_)});
+                          .silent_ms = loop_.now_ms() - std::max(voices_[rank].last_ms, begun_ms_),
+                          .pause_ms = pause_ms});
     }
     looks_.begin(wanted, account, environment, std::move(heard));
 }
@@ -76,7 +77,7 @@ void SilenceWatch::report(Ranks ranks, pid_t command, const Account& account,
          {.seen =
               [this](wire::RankStack stack) {
                   write_seen(stack);
-                  keep_seen(std::move(stack));
+                  keep_seen(seen_, std::move(stack));
               },
           .over =
               [this] {
@@ -84,6 +85,28 @@ void SilenceWatch::report(Ranks ranks, pid_t command, const Account& account,
                       on_event({.type = wire::JobEvent::Type::reported, .ranks = std::exchange(seen_, {})});
                   }
               }});
+}
+
+void SilenceWatch::examine(Ranks ranks, pid_t command, const Account& account, const Environment& environment,
+                           std::int64_t pause_ms, std::vector<int> ended) {
+    if (examining_) {
+        return;
+    }
+    examining_ = true;
+    examined_.clear();
+    for (const auto rank : ended) {
+        keep_seen(examined_, {.rank = rank, .state = wire::RankStack::State::ended});
+    }
+    look(std::move(ranks), command, account, environment,
+         {.seen = [this](wire::RankStack stack) { keep_seen(examined_, std::move(stack)); },
+          .over =
+              [this] {
+                  if (std::exchange(examining_, false)) {
+                      on_event(
+                          {.type = wire::JobEvent::Type::examined, .ranks = std::exchange(examined_, {})});
+                  }
+              }},
+         pause_ms);
 }
 
 void SilenceWatch::write_seen(const wire::RankStack& stack) {
@@ -95,8 +118,8 @@ void SilenceWatch::write_seen(const wire::RankStack& stack) {
 }
 
 // What the job's coordinator judges by.
-void SilenceWatch::keep_seen(wire::RankStack stack) {
-    if (seen_.size() == wire::most_told_ranks) {
+void SilenceWatch::keep_seen(std::vector<wire::RankStack>& seen, wire::RankStack stack) {
+    if (seen.size() == wire::most_told_ranks) {
         return;
     }
     const auto* const main = wire::main_thread(stack.threads, stack.pid);
@@ -110,7 +133,7 @@ void SilenceWatch::keep_seen(wire::RankStack stack) {
     }
     stack.threads = std::move(threads);
     stack.lines.clear();
-    seen_.push_back(std::move(stack));
+    seen.push_back(std::move(stack));
 }
 
 } // namespace dockdist::node

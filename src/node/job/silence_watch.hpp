@@ -28,7 +28,7 @@ public:
     SilenceWatch(const SilenceWatch&) = delete;
     SilenceWatch& operator=(const SilenceWatch&) = delete;
 
-    // silent, speaks, reported
+    // silent, speaks, reported, examined
     std::function<void(wire::JobEvent)> on_event{};
 
     void begin(); // of an attempt
@@ -39,7 +39,10 @@ public:
     // are none; 0: there is none.
     using Ranks = std::vector<std::pair<std::int32_t, pid_t>>;
     void look(Ranks ranks, pid_t command, const Account& account, const Environment& environment,
-              RankLooks::Heard heard);
+              RankLooks::Heard heard, std::int64_t pause_ms = 0);
+    // The same, for whoever carries the job: `examined`. `ended`: of the ranks that run no more.
+    void examine(Ranks ranks, pid_t command, const Account& account, const Environment& environment,
+                 std::int64_t pause_ms, std::vector<int> ended);
     // The same; what is seen goes to the log as if the rank had said it.
     void report(Ranks ranks, pid_t command, const Account& account, const Environment& environment);
 
@@ -50,7 +53,7 @@ private:
     };
     void arm(std::int64_t delay_ms);
     void write_seen(const wire::RankStack& stack);
-    void keep_seen(wire::RankStack stack);
+    static void keep_seen(std::vector<wire::RankStack>& seen, wire::RankStack stack);
 
     Loop& loop_;
     OutputLog& log_;
@@ -60,9 +63,11 @@ private:
     std::int64_t last_ms_ = 0; // when anything was written
     bool silent_ = false;      // and that was told
     bool reporting_ = false;
+    bool examining_ = false;
     std::map<std::int32_t, Voice> voices_{};
     bool advised_ = false;                // in this report: once is enough
     std::vector<wire::RankStack> seen_{}; // in this report
+    std::vector<wire::RankStack> examined_{};
     RankLooks looks_{loop_};
 };
 

@@ -25,6 +25,12 @@ constexpr std::size_t longest_problem = 4096; // the kernel writes it whole
 constexpr std::int64_t disk_look_ms = 5000;
 constexpr std::int64_t shrunk_log = std::int64_t{16} << 20;
 
+// What may come and go for as long as the job runs: who comes later hears the latest of its kind alone.
+std::string passing_kind(wire::JobEvent::Type type) {
+    using Type = wire::JobEvent::Type;
+    return type == Type::still || type == Type::goes_on ? "still" : type == Type::examined ? "examined" : "";
+}
+
 } // namespace
 
 void Supervisor::begin() {
@@ -39,10 +45,12 @@ void Supervisor::begin() {
     ranks_.on_note = [this](const std::string& line) { note(line); };
     outputs_.on_output = [this](std::uint8_t stream, std::int32_t rank, std::string_view bytes) {
         silence_.heard(stream, rank, bytes);
+        still_.heard();
     };
     ready_.on_ready = [this](const std::string& address) { is_ready(address); };
     ready_.on_note = [this](const std::string& line) { note(line); };
     silence_.on_event = [this](wire::JobEvent event) { tell(std::move(event)); };
+    still_.on_event = [this](wire::JobEvent event) { tell(std::move(event)); };
     recorder_.on_event = [this](wire::JobEvent event) { tell(std::move(event)); };
     sweep_.on_ranks_gone = [this] { tell({.type = wire::JobEvent::Type::ranks_gone}); };
     followers_.on_order = [this](const wire::JobCommand& order, bool again) { obey(order, again); };
@@ -111,7 +119,12 @@ void Supervisor::obey(const wire::JobCommand& order, bool again) {
         return silence_.report(ranks_.running(), command_done_ ? 0 : command_, job_.account,
                                job_.environment);
     case Type::stacks:
-        return tell_stacks();
+        return tell_stacks(order.pause_ms);
+    case Type::examine:
+        return silence_.examine(ranks_.running(), command_done_ ? 0 : command_, job_.account,
+                                job_.environment, order.pause_ms, ranks_.ended());
+    case Type::hang:
+        return keep_hang(order);
     case Type::over:
         return over();
     case Type::detach:
@@ -119,16 +132,13 @@ void Supervisor::obey(const wire::JobCommand& order, bool again) {
     }
 }
 
-void Supervisor::tell_stacks() {
-    const auto answer = followers_.later_answer();
-    silence_.look(ranks_.running(), command_done_ ? 0 : command_, job_.account, job_.environment,
-                  {.seen = [answer](const wire::RankStack& stack) { answer(wire::rank_stack_line(stack)); },
-                   .over = [answer] { answer(wire::stacks_told_line()); }});
-}
-
 void Supervisor::tell(wire::JobEvent event) {
     event.attempt = job_.summary.result.attempt;
-    followers_.tell(wire::job_event(event));
+    const auto kind = passing_kind(event.type);
+    followers_.tell(wire::job_event(event), kind);
+    if (!kind.empty()) {
+        std::erase_if(told_, [&](const wire::JobEvent& told) { return passing_kind(told.type) == kind; });
+    }
     told_.push_back(event);
     if (cluster_) {
         cluster_->hear_own(event);
@@ -137,6 +147,7 @@ void Supervisor::tell(wire::JobEvent event) {
 
 void Supervisor::start_command() {
     silence_.begin();
+    still_.begin();
     if (job_.start.argv.empty()) {
         return has_started();
     }

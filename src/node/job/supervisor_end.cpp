@@ -63,6 +63,7 @@ void Supervisor::collect(const std::vector<pid_t>& left) {
     ranks_.drain();
     drain_command();
     silence_.end();
+    still_.end();
     ready_.end();
     job_.summary.result.ranks = ranks_.begun();
     job_.summary.result.rank_numbers = ranks_.numbers();

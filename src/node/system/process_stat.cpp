@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <map>
+#include <set>
 #include <string>
 
 namespace dockdist::node {
@@ -63,6 +65,30 @@ std::vector<ProcessStat> all_processes() {
         }
     }
     return all;
+}
+
+std::vector<ProcessStat> tree_of(const std::vector<ProcessStat>& all, const std::vector<pid_t>& roots) {
+    std::multimap<pid_t, const ProcessStat*> children;
+    for (const auto& process : all) {
+        children.emplace(process.parent, &process);
+    }
+    std::vector<ProcessStat> tree;
+    std::set<pid_t> known;
+    for (const auto root : roots) {
+        const auto found = std::ranges::find(all, root, &ProcessStat::pid);
+        if (found != all.end() && known.insert(root).second) {
+            tree.push_back(*found);
+        }
+    }
+    for (std::size_t i = 0; i < tree.size(); ++i) {
+        const auto [first, last] = children.equal_range(tree[i].pid);
+        for (auto child = first; child != last; ++child) {
+            if (known.insert(child->second->pid).second) {
+                tree.push_back(*child->second);
+            }
+        }
+    }
+    return tree;
 }
 
 } // namespace dockdist::node

@@ -28,4 +28,7 @@ std::optional<ProcessStat> parse_process_stat(std::string_view text);
 std::optional<ProcessStat> read_process_stat(pid_t pid); // empty: it is gone
 std::vector<ProcessStat> all_processes();                // of this container
 
+// Pure: of `all` those that descend from one of `roots`, and these.
+std::vector<ProcessStat> tree_of(const std::vector<ProcessStat>& all, const std::vector<pid_t>& roots);
+
 } // namespace dockdist::node

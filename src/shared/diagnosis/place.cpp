@@ -43,6 +43,10 @@ constexpr std::array rules{
     Rule{"shutil.py", "copy", Business::storage},
     Rule{"zipfile.py", "", Business::storage},
     Rule{"pickle.py", "", Business::storage},
+    Rule{"/pdb.py", "", Business::debugger},
+    Rule{"/bdb.py", "", Business::debugger},
+    Rule{"debugpy/", "", Business::debugger},
+    Rule{"remote_pdb.py", "", Business::debugger},
     Rule{"<frozen importlib._bootstrap>", "", Business::compile},
     Rule{"<frozen importlib._bootstrap_external>", "", Business::compile},
     Rule{"torch/_inductor/", "", Business::compile},
@@ -116,6 +120,8 @@ std::string business_text(Business business) {
         return "reads or writes files";
     case Business::compile:
         return "imports or compiles";
+    case Business::debugger:
+        return "is in a debugger";
     case Business::lock:
         return "waits for another thread or for time to pass";
     case Business::other:

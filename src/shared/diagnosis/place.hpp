@@ -20,6 +20,7 @@ enum class Business {
     data,       // gets its next batch
     storage,    // reads or writes files
     compile,    // imports, or compiles kernels
+    debugger,   // in a debugger's own code
     lock,       // waits for another thread, or for time to pass
     other       // the user's own code, or none that is known
 };

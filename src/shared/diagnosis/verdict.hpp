@@ -5,6 +5,8 @@
 // said to be.
 #pragma once
 
+#include "shared/diagnosis/cause.hpp"
+#include "shared/wire/hang.hpp"
 #include "shared/wire/stacks.hpp"
 
 #include <cstddef>
@@ -14,9 +16,10 @@
 
 namespace dockdist {
 
-struct LocatedStack {
-    std::string node{};
-    const wire::RankStack* stack = nullptr;
+// All that is known of a job at one moment. Each source is a member, and may be empty; judge() alone joins
+// them.
+struct HangEvidence {
+    std::vector<LocatedStack> ranks{};
 };
 
 struct HangVerdict {
@@ -27,12 +30,22 @@ struct HangVerdict {
         same_collective // all wait at one place: for their GPUs, or the network
     };
     Kind kind = Kind::none;
+    HangCause cause = HangCause::unknown;
+    bool sure = false;                // it hangs, and is neither slow nor busy: worth an alarm
     std::vector<std::size_t> ranks{}; // of those that were given
+    std::string where{};              // the line of the first of them
+    std::string awaits{};             // the collective that others wait in, and its line
     std::string text{};               // one sentence
     std::string hint{};               // what to do; may be empty
 };
 std::string_view to_string(HangVerdict::Kind kind); // as in JSON
 
+HangVerdict judge(const HangEvidence& evidence);
 HangVerdict judge(const std::vector<LocatedStack>& ranks);
+
+// As a job's parts keep it.
+wire::Hang hang_of(const HangVerdict& verdict, const HangEvidence& evidence, int attempt);
+// What people read, three lines at most: who and why, what the others do, what to do.
+std::vector<std::string> hang_lines(const wire::Hang& hang);
 
 } // namespace dockdist

@@ -41,6 +41,7 @@ void JobStateMachine::enter_attempt(int attempt) {
     spoke_at_ms_ = 0;
     first_silent_.reset();
     reports_until_ms_.reset();
+    suspicion_ = {};
     idle_from_ms_ = 0;
     idle_is_told_ = false;
     rest_told_ = false;
@@ -67,6 +68,12 @@ void JobStateMachine::hear(std::size_t part, const wire::JobEvent& event) {
         return busy(part, event.attempt);
     case Type::reported:
         return reported(part, event.attempt, event.ranks);
+    case Type::still:
+        return still(part, event.attempt);
+    case Type::goes_on:
+        return goes_on(part, event.attempt);
+    case Type::examined:
+        return examined(part, event.attempt, event.ranks);
     case Type::ranks_gone:
         return ranks_gone(part, event.attempt);
     case Type::ready:
@@ -113,6 +120,7 @@ void JobStateMachine::ranks_gone(std::size_t part, int attempt) {
 void JobStateMachine::exited(std::size_t part, const wire::JobResult& result) {
     auto& state = parts_[part];
     if (state.gone) {
+        state.runs_until_ms = 0; // it was passed over, and says that it has ended
         return;
     }
     (void)speaks_of_now(result.attempt);
@@ -222,7 +230,7 @@ bool JobStateMachine::alone(std::size_t part) const {
 }
 
 bool JobStateMachine::may_restart() const {
-    return interrupts_ == 0 && !part_missing_ && attempt_ < settings_.max_restarts;
+    return interrupts_ == 0 && !part_missing_ && !hopeless_ && attempt_ < settings_.max_restarts;
 }
 
 std::vector<JobStateMachine::Order> JobStateMachine::tell_all(const wire::JobCommand& command) {
@@ -314,7 +322,13 @@ std::vector<JobStateMachine::Order> JobStateMachine::decide(std::int64_t now_ms)
             return orders;
         }
         watch_idleness(now_ms);
-        if (members_changed_ || (failure_ && may_restart())) {
+        if (auto orders = watch_hang(now_ms); !orders.empty() || members_changed_) {
+            if (members_changed_) {
+                std::ranges::move(halt_all(), std::back_inserter(orders));
+            }
+            return orders;
+        }
+        if (failure_ && may_restart()) {
             return halt_all();
         }
         if (failure_) {
@@ -356,7 +370,11 @@ std::optional<std::int64_t> JobStateMachine::wake_at_ms() const {
                        : settings_.stop_stalled ? reports_until_ms_
                                                 : std::nullopt;
     const auto idle = idle_is_told_ ? std::nullopt : idle_since_ms();
-    return stall && idle ? std::min(stall, idle) : stall ? stall : idle;
+    std::optional<std::int64_t> first = failure_ ? std::optional<std::int64_t>(0) : std::nullopt;
+    for (const auto& each : {stall, idle, look_at_ms()}) {
+        first = first && each ? std::min(*first, *each) : each ? each : first;
+    }
+    return first;
 }
 
 void JobStateMachine::note(Notice::Kind kind, std::string node, std::string text) {

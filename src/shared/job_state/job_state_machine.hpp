@@ -15,6 +15,9 @@
 // node, or its engine, has said that its ranks are gone. A part's lease counts from the last word that it has
 // heard; `heard_ms` below is the latest moment at which that can have been sent.
 //
+// A job in which nothing moves is suspected of a hang, and looked at: why it hangs is told where that is
+// sure, and where settings.stop_hung says so acted on.
+//
 // A job of which all parts are silent has stalled: they report what their ranks are doing, and where
 // settings.stop_stalled says so that is a failure once they have. One whose GPUs do nothing, in all parts, is
 // idle: that is told, and where settings.stop_idle says so it is a failure.
@@ -25,8 +28,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dockdist {
@@ -87,6 +92,9 @@ public:
     void idle(std::size_t part, int attempt, int gpus);
     void busy(std::size_t part, int attempt);
     void reported(std::size_t part, int attempt, std::vector<wire::RankStack> ranks = {});
+    void still(std::size_t part, int attempt);
+    void goes_on(std::size_t part, int attempt);
+    void examined(std::size_t part, int attempt, std::vector<wire::RankStack> ranks);
     void ranks_gone(std::size_t part, int attempt);
     void is_ready(std::size_t part, int attempt, const std::string& address);
     // Gone without a word; `why` in words. `heard_ms`: as above; nothing: its engine says that its container
@@ -134,13 +142,34 @@ private:
         bool silent = false;
         bool reported = false;
         std::vector<wire::RankStack> stacks{}; // that it has reported
-        bool ranks_gone = false;               // and it waits with what has started them
+        bool still = false;                    // nothing moves in it
+        bool examined = false;
+        std::vector<wire::RankStack> looks{}; // of that
+        bool ranks_gone = false;              // and it waits with what has started them
         bool idle = false;
         int gpus = 0; // known once it is idle
         int ranks = 0;
         std::vector<int> rank_numbers{};
         std::int64_t runs_until_ms = 0; // lost: its ranks may
         bool wait_is_told = false;      // for that
+    };
+    struct Standing {
+        std::vector<wire::StackFrame> frames{};
+        std::int64_t since_ms = 0;
+    };
+    // Of this attempt, as long as nothing moves.
+    struct Suspicion {
+        bool is_over = false;                                     // since the last decision
+        std::optional<std::int64_t> until_ms{};                   // looks are awaited, and no longer
+        std::int64_t next_ms = 0;                                 // not before
+        std::int64_t rest_ms = 0;                                 // after the next one that finds nothing
+        int looks = 0;                                            // in a row
+        std::map<std::pair<std::size_t, int>, Standing> places{}; // by part and rank
+        std::optional<wire::Hang> told{};
+    };
+    struct Looked {
+        std::size_t part = 0;
+        wire::RankStack stack{};
     };
     bool speaks_of_now(int attempt);
     void enter_attempt(int attempt);
@@ -152,6 +181,13 @@ private:
     std::optional<std::int64_t> stalled_from_ms() const;
     std::vector<Order> watch_silence(std::int64_t now_ms);
     void has_reported(bool all);
+    bool is_suspected() const;
+    std::optional<std::int64_t> look_at_ms() const; // when the suspicion has to be thought of again
+    std::vector<Order> watch_hang(std::int64_t now_ms);
+    std::vector<Looked> looked_at() const;
+    std::vector<Order> conclude(bool all, std::int64_t now_ms);
+    void act_on(const wire::Hang& hang, std::optional<std::size_t> part, std::int64_t now_ms,
+                std::vector<Order>& orders);
     std::optional<std::int64_t> idle_since_ms() const; // when that is so long that it is said
     void watch_idleness(std::int64_t now_ms);
     int gpus() const; // of the parts that run
@@ -190,7 +226,9 @@ private:
     std::optional<std::size_t> first_silent_{};      // the part
     std::optional<std::int64_t> reports_until_ms_{}; // it has stalled, and reports are awaited no longer
     bool verdict_is_told_ = false;                   // of these reports, or there was none to tell
-    bool rest_told_ = false;                         // in this attempt
+    Suspicion suspicion_{};
+    bool hopeless_ = false;         // no restart helps
+    bool rest_told_ = false;        // in this attempt
     bool something_ended_ = false;  // since the last decision: its GPUs may have worked until then
     bool something_idled_ = false;  // since the last decision
     std::int64_t idle_from_ms_ = 0; // not before

@@ -80,6 +80,7 @@ struct Launcher {
     int ports = 1;           // how many it wants on each node, of which MASTER_PORT is the first
     bool one_a_node = false; // one rank on each node, or as its roles say: --gpus is how many that one has
     bool has_roles = false;
+    bool trains = false; // its ranks work in step: one that stands still is a hang, and no service at rest
     bool ports_everywhere = false; // its processes listen on every node, not on the first one alone
     std::vector<Tool> (*tools)(const LaunchRequest& request) = nullptr; // none when null
     Result<std::vector<NodeLaunch>> (*launch)(const LaunchRequest& request) = nullptr;

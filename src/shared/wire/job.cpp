@@ -15,12 +15,13 @@ namespace {
 using nlohmann::json;
 
 constexpr int most_gpus = 1024; // of a node
+constexpr std::int64_t longest_pause_ms = 60'000;
 
 struct CommandName {
     JobCommand::Type type;
     std::string_view name;
 };
-constexpr std::array<CommandName, 12> command_names{{{JobCommand::Type::ping, "ping"},
+constexpr std::array<CommandName, 14> command_names{{{JobCommand::Type::ping, "ping"},
                                                      {JobCommand::Type::line, "line"},
                                                      {JobCommand::Type::take, "take"},
                                                      {JobCommand::Type::look, "look"},
@@ -30,6 +31,8 @@ constexpr std::array<CommandName, 12> command_names{{{JobCommand::Type::ping, "p
                                                      {JobCommand::Type::begin, "begin"},
                                                      {JobCommand::Type::report, "report"},
                                                      {JobCommand::Type::stacks, "stacks"},
+                                                     {JobCommand::Type::examine, "examine"},
+                                                     {JobCommand::Type::hang, "hang"},
                                                      {JobCommand::Type::over, "over"},
                                                      {JobCommand::Type::detach, "detach"}}};
 
@@ -38,7 +41,7 @@ struct EventName {
     std::string_view name;
     bool of_attempt = false;
 };
-constexpr std::array<EventName, 15> event_names{{{JobEvent::Type::prepared, "prepared"},
+constexpr std::array<EventName, 18> event_names{{{JobEvent::Type::prepared, "prepared"},
                                                  {JobEvent::Type::turn, "turn"},
                                                  {JobEvent::Type::started, "started", true},
                                                  {JobEvent::Type::rank_failed, "rank_failed", true},
@@ -47,6 +50,9 @@ constexpr std::array<EventName, 15> event_names{{{JobEvent::Type::prepared, "pre
                                                  {JobEvent::Type::idle, "idle", true},
                                                  {JobEvent::Type::busy, "busy", true},
                                                  {JobEvent::Type::reported, "reported", true},
+                                                 {JobEvent::Type::still, "still", true},
+                                                 {JobEvent::Type::goes_on, "goes_on", true},
+                                                 {JobEvent::Type::examined, "examined", true},
                                                  {JobEvent::Type::ranks_gone, "ranks_gone", true},
                                                  {JobEvent::Type::ready, "ready", true},
                                                  {JobEvent::Type::ended, "ended", true},
@@ -218,7 +224,7 @@ Result<JobEvent> parse_job_event(std::string_view payload) {
         reader.read("gpus", event.gpus, 0, most_gpus);
     } else if (event.type == Type::rank_failed) {
         read_failure(reader, event.failure);
-    } else if (event.type == Type::reported) {
+    } else if (event.type == Type::reported || event.type == Type::examined) {
         read_objects(reader, "ranks", [&](ObjectReader& rank) {
             if (event.ranks.size() == most_told_ranks) {
                 return rank.fail("too many ranks");
@@ -268,6 +274,7 @@ std::string job_event(const JobEvent& event) {
         object = error_to_json(event.error);
         break;
     case Type::reported:
+    case Type::examined:
         object["ranks"] = json::array();
         for (const auto& rank : event.ranks) {
             object["ranks"].push_back(rank_stack_object(rank));
@@ -275,6 +282,8 @@ std::string job_event(const JobEvent& event) {
         break;
     case Type::silent:
     case Type::speaks:
+    case Type::still:
+    case Type::goes_on:
     case Type::busy:
     case Type::ranks_gone:
     case Type::detached:
@@ -300,10 +309,12 @@ Result<JobCommand> parse_job_command(std::string_view line) {
     read_signal(reader, command.signal);
     reader.read("attempt", command.attempt);
     reader.read("takes_over", command.takes_over);
+    reader.read("pause_ms", command.pause_ms, 0, longest_pause_ms);
     reader.read("number", command.number, 0, std::numeric_limits<std::int64_t>::max());
     reader.read("order", command.order, 0, std::numeric_limits<std::int64_t>::max());
     read_first(reader, command.first);
     read_object(reader, "start", [&](ObjectReader& start) { read_start(start, command.start.emplace()); });
+    read_object(reader, "hang", [&](ObjectReader& hang) { read_fields(hang, command.hang.emplace()); });
     const auto* const found = std::ranges::find(command_names, type, &CommandName::name);
     if (found == command_names.end()) {
         reader.fail("unknown type \"" + type + "\"");
@@ -324,7 +335,7 @@ std::string job_command_line(const JobCommand& command) {
     }
     write_signal(object, command.signal, 0);
     if (command.type == Type::halt || command.type == Type::rest || command.type == Type::begin ||
-        command.type == Type::report) {
+        command.type == Type::report || command.type == Type::examine || command.type == Type::hang) {
         object["attempt"] = command.attempt;
     }
     if (command.takes_over) {
@@ -338,6 +349,12 @@ std::string job_command_line(const JobCommand& command) {
     }
     if (command.first) {
         object["first"] = first_object(*command.first);
+    }
+    if (command.pause_ms > 0) {
+        object["pause_ms"] = command.pause_ms;
+    }
+    if (command.hang) {
+        object["hang"] = *command.hang;
     }
     if (command.start) {
         object["start"] = *command.start;

@@ -4,14 +4,12 @@
 //                                  nothing but its GPUs (below) is written to disk until the JobStart line
 //                                  comes: it starts the job's supervisor and follows its output. An end of
 //                                  stdin, or a stop line, before it: the opening is forgotten
-//   dockdist-init job follow JSON  a JobQuery (shared/wire/job_query.hpp): follows from a position (after a
-//   broken
-//                                  stream, or `attach`), or shows a part of the log
+//   dockdist-init job follow JSON  a JobQuery (shared/wire/job_query.hpp): follows from a position (after
+//                                  a broken stream, or `attach`), or shows a part of the log
 //   dockdist-init job stop JSON    a JobQuery's job and grace: ends every process that bears the job's mark;
 //                                  `exited` when gone, also on a node where the job has no supervisor
 //   dockdist-init job list         one JobSummary line a job (lines, not frames)
-//   dockdist-init job history JOB POINTS   a JobHistory line (shared/wire/job_usage.hpp); nothing where none
-//   is kept
+//   dockdist-init job history JOB POINTS   a JobHistory line (shared/wire/job_usage.hpp); or nothing
 //
 // Starting twice. A client whose stream broke before the node said that the job runs cannot know whether its
 // JobStart has arrived. It runs `job start` again, with the same `token`, the ports that it was told, and the
@@ -44,8 +42,7 @@
 // (shared/gpu/place.hpp):
 //   → {"type":"take","order":O}   to N that fit. A part without a ticket takes what nobody in line would have
 //   → {"type":"look","order":O}   where another one refuses: gives back what was taken and leaves the line
-//   → {"type":"line", …}          where no N fit, to the N that will first; and from then on as above. While
-//   it
+//   → {"type":"line", …}          where no N fit, to the N that will first; from then on as above. While it
 //                                 waits there, it takes any N that fit at once, with a ticket or without
 //
 // The supervisor is not a child of the exec: it lives on when the client goes. Node → client: frames
@@ -60,18 +57,19 @@
 //                JobPolicy::idle_ms; `busy` takes it back
 //   reported     what the ranks here are doing stands in the log, as `report` has asked; and of "ranks" what
 //                their main threads do (shared/wire/stacks.hpp)
-//   ranks_gone   the part is being ended, no rank is left in it, and what has started them waits for `rest`,
-//   or
-//                until the grace is over: where its ranks are started from another node, and the policy has
-//                ranks_first
+//   still        nothing has moved here for JobPolicy::suspect_ms; `goes_on` takes it back
+//   examined     "ranks": what they are doing, as `examine` has asked; nothing is in the log
+//   ranks_gone   the part is being ended, no rank is left in it, and what has started them waits for
+//                `rest`, or until the grace is over: where its ranks are started from another node, and the
+//                policy has ranks_first
 //   ready        {"address":A}: what JobPolicy::ready asks for is answered; of the part of node rank 0
 //   ended        JobResult: the command has ended, or was halted; the part waits for `over` or `begin`
 //   detached     the job needs no client any more
 //   exited       JobResult: the part is gone, no process with the job's mark is left
 //   error        {"kind","message","hint"}: it could not be started
-// rank_failed, silent, speaks, idle, busy, reported, ranks_gone, ready, ended and started bear the "attempt"
-// that they speak of, from 0. Client → node, one JSON line each on stdin: {"type":"ping"} every few seconds
-// (answered by a 'P' frame), and orders, which may come twice:
+// rank_failed, silent, speaks, idle, busy, reported, still, goes_on, examined, ranks_gone, ready, ended and
+// started bear the "attempt" that they speak of, from 0. Client → node, one JSON line each on stdin:
+// {"type":"ping"} every few seconds (answered by a 'P' frame), and orders, which may come twice:
 //   {"type":"stop","grace_ms":N}              ends every process and the part (a second one of the same
 //                                             client, or one without grace: now). With "signal", by that one
 //                                             in place of the opening's
@@ -84,8 +82,10 @@
 //                                             that one from now on: the job's nodes are others than before
 //   {"type":"report","attempt":A}             writes into the log what each rank is doing, with the stacks of
 //                                             its threads where a tool for it is there
-//   {"type":"stacks"}                         tells whoever asks what each rank is doing
+//   {"type":"stacks"}                         (or with "pause_ms") tells whoever asks what each rank is doing
 //                                             (shared/wire/stacks.hpp), and nobody else
+//   {"type":"examine","attempt":A}            looks at each rank twice, "pause_ms" apart, for `examined`
+//   {"type":"hang","attempt":A,"hang":H}      why the job hangs, to be kept; without a cause: it goes on
 //   {"type":"over"}                           the job is over everywhere: ends what is left, and the part
 //   {"type":"detach"}
 // stop and over may bear "first", the job's first failure, which the part keeps in its result.
@@ -119,6 +119,7 @@
 
 #include "shared/core/result.hpp"
 #include "shared/wire/gpus.hpp"
+#include "shared/wire/hang.hpp"
 #include "shared/wire/job_usage.hpp"
 #include "shared/wire/question.hpp"
 #include "shared/wire/stacks.hpp"
@@ -207,11 +208,13 @@ struct JobPolicy {
     std::int64_t backoff_ms =
         default_backoff.count();                   // before the first restart; doubles with each, up to 30 s
     std::int64_t grace_ms = default_grace.count(); // between TERM and KILL
-    std::int64_t stall_ms = 0; // all parts silent for so long: the job has stalled; 0: not watched
-    bool stop_stalled = false; // that is a failure then; else it is only reported
-    std::int64_t idle_ms = 0;  // no GPU of the job has done anything for so long: it is idle; 0: not watched
-    bool stop_idle = false;    // that is a failure then; else it is only told
-    bool ranks_first = false;  // who carries the job knows `ranks_gone` and `rest`
+    std::int64_t stall_ms = 0;   // all parts silent for so long: the job has stalled; 0: not watched
+    bool stop_stalled = false;   // that is a failure then; else it is only reported
+    std::int64_t suspect_ms = 0; // nothing moves anywhere for so long: it is asked why; 0: never
+    bool stop_hung = false;      // where the cause is sure that is a failure, and its node is passed over
+    std::int64_t idle_ms = 0; // no GPU of the job has done anything for so long: it is idle; 0: not watched
+    bool stop_idle = false;   // that is a failure then; else it is only told
+    bool ranks_first = false; // who carries the job knows `ranks_gone` and `rest`
     std::string
         ready{}; // what has to answer on the first of its nodes, shared/wire/ready_probe.hpp; empty: nothing
     // Of a job that goes on without a lost node. shared/launch/relaunch.hpp reads `relaunch`; empty: it does
@@ -305,6 +308,7 @@ struct JobSummary {
     std::string owner{};          // JobOpening::owner
     std::vector<GpuUnit> units{}; // that are its own there
     std::string ready{};          // the address at which this attempt's service has answered; empty: not yet
+    std::optional<Hang> hang{};   // why it stands still, or has stood
     BeforeStart before{};         // JobStart::before
 };
 
@@ -335,6 +339,9 @@ struct JobEvent {
         idle,
         busy,
         reported,
+        still,
+        goes_on,
+        examined,
         ranks_gone,
         ready,
         ended,
@@ -351,7 +358,7 @@ struct JobEvent {
     JobFailure failure{};
     JobResult result{};
     std::string address{};          // ready
-    std::vector<RankStack> ranks{}; // reported; their main threads alone
+    std::vector<RankStack> ranks{}; // reported, examined; their main threads alone
     Error error{};
 };
 Result<JobEvent> parse_job_event(std::string_view payload);
@@ -359,14 +366,31 @@ std::string job_event(const JobEvent& event);
 
 // A line from the client, or from the coordinator.
 struct JobCommand {
-    enum class Type { ping, line, take, look, stop, halt, rest, begin, report, stacks, over, detach };
+    enum class Type {
+        ping,
+        line,
+        take,
+        look,
+        stop,
+        halt,
+        rest,
+        begin,
+        report,
+        stacks,
+        examine,
+        hang,
+        over,
+        detach
+    };
     Type type = Type::ping;
     std::int64_t grace_ms = 0;         // stop, halt
     int signal = 0;                    // stop; 0: as the opening says
-    int attempt = 0;                   // halt, rest, begin, report
+    int attempt = 0;                   // halt, rest, begin, report, examine, hang
     bool takes_over = false;           // halt: whatever attempt the part is in, it is that one from now on
     std::optional<JobFailure> first{}; // stop, over: JobResult::first
     std::optional<JobStart> start{};   // begin: what runs from now on
+    std::optional<Hang> hang{};        // hang
+    std::int64_t pause_ms = 0;         // examine, stacks: between two looks; 0: half a second
     std::int64_t number = 0;           // line: the ticket's final one; 0: the node proposes it
     std::int64_t order = 0;            // line, take, look: GpuTurn::order of what is said after it
 };

@@ -101,6 +101,8 @@ void read_policy(ObjectReader& reader, JobPolicy& policy) {
         object.read("grace_ms", policy.grace_ms, 0, longest_ms);
         object.read("stall_ms", policy.stall_ms, 0, longest_ms);
         object.read("stop_stalled", policy.stop_stalled);
+        object.read("suspect_ms", policy.suspect_ms, 0, longest_ms);
+        object.read("stop_hung", policy.stop_hung);
         object.read("idle_ms", policy.idle_ms, 0, longest_ms);
         object.read("stop_idle", policy.stop_idle);
         object.read("ranks_first", policy.ranks_first);
@@ -131,6 +133,10 @@ void to_json(json& out, const JobPolicy& policy) {
         if (part.lost) {
             out["parts"].back()["lost"] = true;
         }
+    }
+    if (policy.suspect_ms > 0) {
+        out["suspect_ms"] = policy.suspect_ms;
+        out["stop_hung"] = policy.stop_hung;
     }
     if (policy.idle_ms > 0) {
         out["idle_ms"] = policy.idle_ms;
@@ -235,6 +241,9 @@ void to_json(json& out, const JobSummary& summary) {
     if (!summary.ready.empty()) {
         out["ready"] = bytes_to_json(summary.ready);
     }
+    if (summary.hang) {
+        out["hang"] = *summary.hang;
+    }
     write_before(out, summary.before);
 }
 
@@ -259,6 +268,7 @@ Result<JobSummary> parse_job_summary(std::string_view line) {
     reader.read("token", summary.token);
     reader.read("owner", summary.owner);
     reader.read_bytes("ready", summary.ready);
+    read_object(reader, "hang", [&](ObjectReader& hang) { read_fields(hang, summary.hang.emplace()); });
     read_before(reader, summary.before);
     read_objects(reader, "units",
                  [&](ObjectReader& unit) { read_fields(unit, summary.units.emplace_back()); });

@@ -38,7 +38,7 @@ void check_start(const JobStart& start, ObjectReader& reader) {
     const auto& policy = start.policy;
     if (start.part < 0 || (start.part != 0 && static_cast<std::size_t>(start.part) >= policy.parts.size()) ||
         policy.max_restarts < 0 || policy.min_nodes < 0 || policy.backoff_ms < 0 || policy.grace_ms < 0 ||
-        policy.stall_ms < 0 || policy.idle_ms < 0) {
+        policy.stall_ms < 0 || policy.suspect_ms < 0 || policy.idle_ms < 0) {
         reader.fail("\"part\" is none of \"policy\", or a number there is negative");
     }
     if (start.local_rank_at > static_cast<int>(start.rank_command.size())) {

@@ -16,12 +16,13 @@ struct StateName {
     StackState state;
     std::string_view name;
 };
-constexpr std::array<StateName, 6> state_names{{{StackState::running, "running"},
+constexpr std::array<StateName, 7> state_names{{{StackState::running, "running"},
                                                 {StackState::sleeping, "sleeping"},
                                                 {StackState::in_kernel, "in_kernel"},
                                                 {StackState::stopped, "stopped"},
                                                 {StackState::traced, "traced"},
-                                                {StackState::ending, "ending"}}};
+                                                {StackState::ending, "ending"},
+                                                {StackState::ended, "ended"}}};
 
 constexpr int most_line = std::numeric_limits<int>::max();
 constexpr std::int64_t most_number = std::numeric_limits<std::int64_t>::max();
@@ -33,17 +34,28 @@ void read_frame(ObjectReader& reader, StackFrame& frame) {
     reader.read("line", frame.line, 0, most_line);
 }
 
+void read_frames(ObjectReader& reader, std::vector<StackFrame>& frames) {
+    read_objects(reader, "frames", [&](ObjectReader& nested) {
+        if (frames.size() == most_stack_frames) {
+            return nested.fail("too many frames");
+        }
+        read_frame(nested, frames.emplace_back());
+    });
+}
+
+void read_child(ObjectReader& reader, ChildLook& child) {
+    reader.read("pid", child.pid, 0, most_number);
+    reader.read("state", child.state, longest_stack_word);
+    reader.read("waits_in", child.waits_in, longest_stack_word);
+    read_frames(reader, child.frames);
+}
+
 void read_thread(ObjectReader& reader, ThreadStack& thread) {
     reader.read("name", thread.name, longest_stack_word);
     reader.read("id", thread.id, 0, most_number);
     reader.read("active", thread.active);
     reader.read("holds_gil", thread.holds_gil);
-    read_objects(reader, "frames", [&](ObjectReader& nested) {
-        if (thread.frames.size() == most_stack_frames) {
-            return nested.fail("too many frames");
-        }
-        read_frame(nested, thread.frames.emplace_back());
-    });
+    read_frames(reader, thread.frames);
 }
 
 void read_state(ObjectReader& reader, StackState& state) {
@@ -56,16 +68,20 @@ void read_state(ObjectReader& reader, StackState& state) {
     state = found->state;
 }
 
-nlohmann::json thread_object(const ThreadStack& thread) {
+nlohmann::json frame_objects(const std::vector<StackFrame>& all) {
     auto frames = nlohmann::json::array();
-    for (const auto& frame : thread.frames) {
+    for (const auto& frame : all) {
         frames.push_back({{"function", frame.function}, {"file", frame.file}, {"line", frame.line}});
     }
+    return frames;
+}
+
+nlohmann::json thread_object(const ThreadStack& thread) {
     return {{"name", thread.name},
             {"id", thread.id},
             {"active", thread.active},
             {"holds_gil", thread.holds_gil},
-            {"frames", std::move(frames)}};
+            {"frames", frame_objects(thread.frames)}};
 }
 
 } // namespace
@@ -90,6 +106,15 @@ void read_rank_stack(ObjectReader& reader, RankStack& stack) {
     read_state(reader, stack.state);
     reader.read("waits_in", stack.waits_in, longest_stack_word);
     reader.read("cpu_percent", stack.cpu_percent, 0, most_percent);
+    reader.read("tree_cpu_percent", stack.tree_cpu_percent, 0, most_percent);
+    reader.read("io_bytes", stack.io_bytes, -1, most_number);
+    reader.read("reads", stack.reads, longest_stack_word);
+    read_objects(reader, "children", [&](ObjectReader& nested) {
+        if (stack.children.size() == most_children) {
+            return nested.fail("too many children");
+        }
+        read_child(nested, stack.children.emplace_back());
+    });
     reader.read("thread_count", stack.thread_count, 0, most_number);
     reader.read("silent_ms", stack.silent_ms, 0, most_number);
     reader.read("moves", stack.moves);
@@ -115,6 +140,10 @@ nlohmann::json rank_stack_object(const RankStack& stack) {
                         {"state", to_string(stack.state)},
                         {"waits_in", stack.waits_in},
                         {"cpu_percent", stack.cpu_percent},
+                        {"tree_cpu_percent", stack.tree_cpu_percent},
+                        {"io_bytes", stack.io_bytes},
+                        {"reads", stack.reads},
+                        {"children", nlohmann::json::array()},
                         {"thread_count", stack.thread_count},
                         {"silent_ms", stack.silent_ms},
                         {"moves", stack.moves},
@@ -123,6 +152,12 @@ nlohmann::json rank_stack_object(const RankStack& stack) {
                         {"lines", bytes_array(stack.lines)},
                         {"problem", stack.problem},
                         {"advice", stack.advice}};
+    for (const auto& child : stack.children) {
+        json["children"].push_back({{"pid", child.pid},
+                                    {"state", child.state},
+                                    {"waits_in", child.waits_in},
+                                    {"frames", frame_objects(child.frames)}});
+    }
     for (const auto& thread : stack.threads) {
         json["threads"].push_back(thread_object(thread));
     }

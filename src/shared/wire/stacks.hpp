@@ -22,7 +22,8 @@ inline constexpr std::size_t most_stack_threads = 64;
 inline constexpr std::size_t most_stack_frames = 100;
 inline constexpr std::size_t most_stack_lines = 120;
 inline constexpr std::size_t longest_stack_word = 512; // bytes
-inline constexpr std::size_t most_told_ranks = 128;    // of one node, in one event
+inline constexpr std::size_t most_children = 8;
+inline constexpr std::size_t most_told_ranks = 128; // of one node, in one event
 
 struct StackFrame {
     std::string function{};
@@ -40,22 +41,35 @@ struct ThreadStack {
     bool operator==(const ThreadStack&) const = default;
 };
 
+// A process below a rank's, such as one of its data loader's.
+struct ChildLook {
+    std::int64_t pid = 0;
+    std::string state{}; // as RankStack's
+    std::string waits_in{};
+    std::vector<StackFrame> frames{}; // of its main thread, where it is Python
+    bool operator==(const ChildLook&) const = default;
+};
+
 struct RankStack {
-    enum class State { running, sleeping, in_kernel, stopped, traced, ending };
+    enum class State { running, sleeping, in_kernel, stopped, traced, ending, ended };
 
     int rank = -1; // -1: the command of a part that starts no ranks of its own
     std::int64_t pid = 0;
     std::string command{}; // cut
     State state = State::sleeping;
     std::string waits_in{};        // the kernel's function; empty: not told
-    int cpu_percent = 0;           // of one processor, over half a second
+    int cpu_percent = 0;           // of one processor, between the two looks at it
+    int tree_cpu_percent = 0;      // with the processes below it
+    std::int64_t io_bytes = 0;     // that they have read and written between the two; -1: not told
+    std::string reads{};           // what its main thread waits for the bytes of; empty: nothing, or not told
     std::int64_t thread_count = 0; // as the kernel counts them
     std::int64_t silent_ms = 0;    // since it wrote its last
-    bool moves = false;            // its main thread stood elsewhere half a second before
+    bool moves = false;            // its main thread stood elsewhere at the first look
     std::string tool{};            // which has read the stacks: py-spy, gdb; empty: none
     std::vector<ThreadStack> threads{};
-    std::vector<std::string> lines{}; // what a tool said that is not of Python
-    std::string problem{}, advice{};  // why there are no stacks, and what helps
+    std::vector<ChildLook> children{}; // told where the rank waits for data
+    std::vector<std::string> lines{};  // what a tool said that is not of Python
+    std::string problem{}, advice{};   // why there are no stacks, and what helps
     bool operator==(const RankStack&) const = default;
 };
 

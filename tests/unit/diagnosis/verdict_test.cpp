@@ -80,7 +80,10 @@ TEST_CASE("who works is slow or busy, not hung; who holds the GIL is said to") {
     busy.moves = true;
     CHECK(of({busy, in_all_reduce(1)}).hint == "it is slower than the others, or has more to do");
     busy.moves = false;
-    busy.cpu_percent = 49;
+    busy.cpu_percent = 4;
+    CHECK(of({busy, in_all_reduce(1)})
+              .text.starts_with("rank 0 on node-0: it holds Python's GIL and does nothing, in crunch"));
+    busy.threads[0].holds_gil = false;
     CHECK(of({busy, in_all_reduce(1)})
               .text.starts_with("rank 0 on node-0: it is in code of its own, in crunch"));
 }
@@ -114,6 +117,91 @@ TEST_CASE(
     CHECK(differ.text == "rank 2 on node-1 waits in step (train.py:19), others in step (train.py:12)");
     CHECK(of({in_all_reduce(0, 7), in_all_reduce(1), in_all_reduce(2), in_all_reduce(3, 7), in_all_reduce(4)})
               .text == "rank 0 on node-0 and 1 more wait in step (train.py:7), others in step (train.py:12)");
+}
+
+TEST_CASE("a cause is sure by a state, or where nobody works") {
+    using Cause = HangCause;
+    const auto own = standing(1, {{"crunch", "/workspace/train.py", 3}});
+    const auto sure = [](const wire::RankStack& stack, Cause cause) {
+        const auto verdict = of({in_all_reduce(0), stack});
+        CHECK(verdict.cause == cause);
+        return verdict.sure;
+    };
+    CHECK(sure(own, Cause::stands));
+    auto works = own;
+    works.tree_cpu_percent = 30; // a process below it compiles
+    CHECK_FALSE(sure(works, Cause::busy));
+    works = own;
+    works.io_bytes = 1 << 20; // it writes
+    CHECK_FALSE(sure(works, Cause::busy));
+    works = own;
+    works.moves = true;
+    CHECK_FALSE(sure(works, Cause::busy));
+    auto input = own;
+    input.reads = "/dev/pts/0";
+    CHECK(sure(input, Cause::input));
+    auto locked = own;
+    locked.waits_in = "futex_do_wait";
+    CHECK(sure(locked, Cause::lock));
+    auto ended = own;
+    ended.state = State::ended;
+    CHECK(sure(ended, Cause::ended));
+    CHECK(sure(standing(1, {{"set_trace", "/usr/lib/python3.13/pdb.py", 1}}), Cause::debugger));
+    // Another one works: who stands may wait for that; who is stopped does not.
+    auto busy = own;
+    busy.rank = 2;
+    busy.cpu_percent = 100;
+    CHECK_FALSE(of({in_all_reduce(0), own, busy}).sure);
+    auto stopped = own;
+    stopped.state = State::stopped;
+    CHECK(of({in_all_reduce(0), stopped, busy}).sure);
+    CHECK(of({in_all_reduce(0), stopped, busy}).ranks == std::vector<std::size_t>{1});
+}
+
+TEST_CASE("who computes in one call is a finding once that has gone on for half a minute") {
+    auto spins = standing(1, {{"crunch", "/workspace/train.py", 3}});
+    spins.cpu_percent = 99;
+    const auto waits = in_all_reduce(0);
+    const auto after = [&](std::int64_t stands_ms) {
+        return judge({{"node-0", &waits, stands_ms}, {"node-0", &spins, stands_ms}});
+    };
+    CHECK_FALSE(after(29999).sure);
+    CHECK(after(30000).sure);
+    CHECK(after(30000).cause == HangCause::native_spin);
+}
+
+TEST_CASE("who does not come is told by what it does, and a loader by its process") {
+    const auto comes = standing(0, {{"init_process_group", c10d, 1}, {"main", "/workspace/train.py", 2}});
+    const auto late = standing(1, {{"warm_up", "/workspace/train.py", 3}});
+    CHECK(of({comes, late}).cause == HangCause::never_joined);
+    auto loads = standing(1, {{"_try_get_data", "/x/site-packages/torch/utils/data/dataloader.py", 1},
+                              {"main", "/workspace/train.py", 30}});
+    loads.children = {{.pid = 77, .state = "sleeping", .frames = {{"__getitem__", "/workspace/data.py", 5}}}};
+    const auto verdict = of({in_all_reduce(0), loads});
+    CHECK(verdict.cause == HangCause::data_loader);
+    CHECK(verdict.text.find("its process 77 is sleeping in __getitem__ (data.py:5)") != std::string::npos);
+}
+
+TEST_CASE("a hang is told with its rank, its line, what others wait in, and whether a restart helps") {
+    auto stopped = in_all_reduce(3);
+    stopped.state = State::stopped;
+    const auto waits = in_all_reduce(0);
+    const HangEvidence evidence{{{"node-0", &waits}, {"node-1", &stopped}}};
+    const auto hang = hang_of(judge(evidence), evidence, 2);
+    CHECK(hang.attempt == 2);
+    CHECK(hang.cause == "stopped");
+    CHECK(hang.node == "node-1");
+    CHECK(hang.rank == 3);
+    CHECK(hang.where == "step (train.py:12)");
+    CHECK(hang.awaits == "all_reduce, step (train.py:12)");
+    CHECK(hang.restart_helps == "yes");
+    CHECK(hang_lines(hang) ==
+          std::vector<std::string>{
+              "the job hangs: rank 3 on node-1: it was stopped (SIGSTOP), in step (train.py:12); another one "
+              "waits for it in step (train.py:12)",
+              "others wait in all_reduce, step (train.py:12)",
+              "somebody or something has stopped it: `kill -CONT` lets it go on; a restart helps; `dockdist "
+              "diagnose` tells more"});
 }
 
 TEST_CASE("without a positive reason there is no verdict") {

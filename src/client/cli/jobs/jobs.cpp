@@ -8,6 +8,7 @@
 #include "client/cli/kept_stores.hpp"
 #include "client/cli/line/values.hpp"
 #include "client/cli/report_file.hpp"
+#include "client/job/diagnosis_text.hpp"
 #include "client/job/host_jobs.hpp"
 #include "client/job/job_details.hpp"
 #include "client/job/job_list.hpp"
@@ -40,6 +41,7 @@ nlohmann::json to_json(const JobReport& report, const KnownJob& job) {
                         {"command", nlohmann::json::array()},
                         {"owner", report.owner},
                         {"ready", nullptr},
+                        {"hang", hang_json(report.hang)},
                         {"gpus", nlohmann::json::array()},
                         {"usage", nullptr},
                         {"usage_by_node", nlohmann::json::array()},

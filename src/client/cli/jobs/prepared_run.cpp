@@ -4,7 +4,14 @@
 #include "shared/core/random.hpp"
 #include "shared/launch/launch_line.hpp"
 
+#include <chrono>
+
 namespace dockdist {
+namespace {
+
+constexpr std::chrono::seconds suspicion{30}; // where ranks work in step
+
+} // namespace
 
 Result<PreparedRun> judge_run(const RunOptions& options, const ClusterSpec& spec) {
     const auto name = options.launcher.empty() ? spec.launcher : options.launcher;
@@ -14,6 +21,13 @@ Result<PreparedRun> judge_run(const RunOptions& options, const ClusterSpec& spec
     TRY(env);
     auto settings = job_options(options, spec);
     TRY(settings);
+    if (launcher->trains && options.diagnose.empty() && options.ready.empty()) {
+        settings->suspect = suspicion;
+    }
+    if (settings->stop_hung && settings->suspect.count() == 0 && settings->stall.count() == 0) {
+        return Error{ErrorKind::usage, "--on-stall", "nothing says when the job has stalled",
+                     "add --stall 10m, or --diagnose 30s"};
+    }
     for (const auto& secret : spec.container.secrets) {
         if (!env->contains(secret.name)) {
             settings->secrets[secret.name] = secret.value;

@@ -109,15 +109,20 @@ void add_run_options(CLI::App& command, RunOptions& options) {
     duration(command.add_option("--backoff", options.backoff,
                                 "Time before the first restart; doubles with each, up to 30s"))
         ->capture_default_str();
-    auto* stall = duration(command.add_option(
+    duration_or_off(command.add_option(
+        "--diagnose", options.diagnose,
+        "When nothing has moved in the job for this long: look why, and warn where that is sure; off: never "
+        "(default: 30s for launchers of training, else off)"));
+    duration(command.add_option(
         "--stall", options.stall,
         "When no rank has written anything for this long: report what each is doing, with its stacks "
         "(of other programs than Python where gdb is in the image)"));
     choice(command.add_option("--on-stall", options.on_stall,
                               "What follows the report: report (nothing), or stop, which "
-                              "is a failure (exit code 124, or a restart)"),
-           {"report", "stop"})
-        ->needs(stall)
+                              "is a failure (exit code 124, or a restart); restart: the same, and as soon as "
+                              "--diagnose is sure, with a spare node in place of the one at fault; a cause "
+                              "that a restart does not help ends the job"),
+           {"report", "stop", "restart"})
         ->capture_default_str();
     add_idle_options(command, options.idle);
     command
@@ -190,6 +195,26 @@ std::vector<NodeWords> excluded_by(const RunOptions& options) {
                                    : std::vector<NodeWords>{{"--exclude", options.exclude, Ranks::refused}};
 }
 
+namespace {
+
+// Of a launcher of training what the line leaves open is set once that is known.
+Status set_diagnosis(const RunOptions& options, JobOptions& job) {
+    job.stop_stalled = options.on_stall != "report";
+    job.stop_hung = options.on_stall == "restart";
+    job.suspect = parse_duration(options.diagnose).value_or(std::chrono::milliseconds(0));
+    if (options.on_stall == "stop" && options.stall.empty()) {
+        return Error{ErrorKind::usage, "--on-stall", "no time is given after which the job has stalled",
+                     "add --stall 10m"};
+    }
+    if (job.stop_hung && options.diagnose == "off") {
+        return Error{ErrorKind::usage, "--on-stall", "without --diagnose nothing is known to restart for",
+                     "leave out --diagnose off"};
+    }
+    return ok;
+}
+
+} // namespace
+
 Result<JobOptions> job_options(const RunOptions& options, const ClusterSpec& spec) {
     JobOptions job{.job = JobId(options.name.empty() ? "job-" + random_hex(8) : options.name),
                    .user = spec.container.user,
@@ -205,7 +230,7 @@ Result<JobOptions> job_options(const RunOptions& options, const ClusterSpec& spe
         job.ready = probe->text();
     }
     job.detach = options.detach;
-    job.stop_stalled = options.on_stall == "stop";
+    TRY(set_diagnosis(options, job));
     TRY(set_idle(options.idle, spec.idle, options.share, job));
     job.owner = user_and_machine();
     job.cluster = spec.name.str();

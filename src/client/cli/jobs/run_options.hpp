@@ -41,6 +41,7 @@ struct RunOptions {
     std::string backoff = flag_duration(wire::default_backoff);
     std::string stall{};
     std::string on_stall = "report";
+    std::string diagnose{}; // empty: as the launcher is
     IdleOptions idle{};
     std::string ready{};
     bool detach = false;

@@ -101,6 +101,17 @@ void RankList::hear(Rank& rank) {
     }
 }
 
+std::vector<int> RankList::ended() const {
+    std::vector<int> ended;
+    const auto here = running();
+    for (const auto number : numbers_) {
+        if (std::ranges::find(here, number, &std::pair<std::int32_t, pid_t>::first) == here.end()) {
+            ended.push_back(number);
+        }
+    }
+    return ended;
+}
+
 std::vector<std::pair<std::int32_t, pid_t>> RankList::running() const {
     std::vector<std::pair<std::int32_t, pid_t>> running;
     for (const auto& rank : ranks_) {

@@ -35,7 +35,8 @@ public:
     std::vector<int> numbers() const; // of those that have begun, each once, in order
     // Those that run: their numbers, and their shims, from which their processes descend.
     std::vector<std::pair<std::int32_t, pid_t>> running() const;
-    void tell_failures(); // where there are any
+    std::vector<int> ended() const; // whose number has begun, and runs no more
+    void tell_failures();           // where there are any
     // The first failure is the one that people look at. When one is heard, all that came before it have been
     // sent too, and wait in some other FIFO.
     void hear_all();

@@ -1,0 +1,38 @@
+// Supervisor: what its ranks are doing, and why they stand still.
+#include "node/job/failure_cause.hpp"
+#include "node/job/job_store.hpp"
+#include "node/job/part_supervisor.hpp"
+#include "node/system/process_stat.hpp"
+
+#include <unistd.h>
+
+namespace dockdist::node {
+
+void Supervisor::keep_hang(const wire::JobCommand& order) {
+    if (order.hang && order.attempt == job_.summary.result.attempt) {
+        job_.summary.hang = order.hang->cause.empty() ? std::nullopt : order.hang;
+        (void)save_summary(job_.summary);
+    }
+}
+
+void Supervisor::tell_stacks(std::int64_t pause_ms) {
+    const auto answer = followers_.later_answer();
+    silence_.look(ranks_.running(), command_done_ ? 0 : command_, job_.account, job_.environment,
+                  {.seen = [answer](const wire::RankStack& stack) { answer(wire::rank_stack_line(stack)); },
+                   .over = [answer] { answer(wire::stacks_told_line()); }},
+                  pause_ms);
+}
+
+std::int64_t Supervisor::cpu_ms() const {
+    std::vector<pid_t> roots{command_};
+    for (const auto& [rank, shim] : ranks_.running()) {
+        roots.push_back(shim);
+    }
+    std::int64_t ticks = 0;
+    for (const auto& process : tree_of(all_processes(), roots)) {
+        ticks += process.cpu_ticks + process.waited_ticks;
+    }
+    return ticks * 1000 / ::sysconf(_SC_CLK_TCK);
+}
+
+} // namespace dockdist::node

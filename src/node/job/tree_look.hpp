@@ -1,0 +1,34 @@
+// What /proc tells of a rank's process and of those below it, read as the rank's own user.
+#pragma once
+
+#include "node/system/process_stat.hpp"
+#include "shared/wire/stacks.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <sys/types.h>
+#include <vector>
+
+namespace dockdist::node {
+
+// At one moment.
+struct TreeLook {
+    std::vector<ProcessStat> processes{}; // the rank's own first
+    std::int64_t io_bytes = -1;           // read and written so far; -1: not to be had
+    std::int64_t at_ms = 0;
+};
+
+TreeLook look_at_tree(pid_t root);
+std::int64_t ticks_of(const TreeLook& look); // of all, with what they have waited for
+
+wire::RankStack::State state_of(char letter);
+std::string wait_of(const ProcessStat& process); // the kernel's function that it waits in
+std::string read_file_of(pid_t pid);             // the file, pipe or socket whose bytes it waits for
+// Pure: whether the text of /proc/PID/syscall says that it waits for bytes; of which descriptor.
+std::optional<int> read_descriptor(std::string_view syscall);
+
+std::string word_of(std::string_view text); // as a wire word holds it
+
+} // namespace dockdist::node
