@@ -5,10 +5,9 @@
 #include "node/system/paths.hpp"
 #include "shared/core/text.hpp"
 #include "shared/gpu/smi.hpp"
-#include "shared/wire/json_reader.hpp"
+#include "shared/wire/fields.hpp"
 
 #include <algorithm>
-#include <limits>
 
 namespace dockdist::node {
 namespace {
@@ -111,13 +110,16 @@ std::string look_at_topology() {
     return may_have_answered(answer.code) ? std::move(answer.output) : std::string();
 }
 
+void fields_of(auto& fields, wire::Of<KnownGpus> auto& known) {
+    fields("cluster", known.cluster);
+    fields("node", known.node);
+    fields("slots", known.slots, 0, wire::any_int);
+    fields("units", known.units);
+    fields("topology", wire::bytes_of(known.topology));
+}
+
 Status save_known_gpus(const KnownGpus& known) {
-    const nlohmann::json object{{"cluster", known.cluster},
-                                {"node", known.node},
-                                {"slots", known.slots},
-                                {"units", known.units},
-                                {"topology", wire::bytes_to_json(known.topology)}};
-    return replace_file(paths().known_gpus, wire::dump(object), 0644, {::geteuid(), ::getegid()});
+    return replace_file(paths().known_gpus, wire::text_of(known), 0644, {::geteuid(), ::getegid()});
 }
 
 Result<KnownGpus> load_known_gpus() {
@@ -125,20 +127,7 @@ Result<KnownGpus> load_known_gpus() {
     if (!text) {
         return Error{.kind = ErrorKind::not_found, .message = text.error().message};
     }
-    const auto object = wire::parse_object(*text, "the node's GPUs");
-    TRY(object);
-    KnownGpus known;
-    wire::ObjectReader reader(*object, "the node's GPUs");
-    reader.read("cluster", known.cluster);
-    reader.read("node", known.node);
-    reader.read("slots", known.slots, 0, std::numeric_limits<int>::max());
-    wire::read_objects(reader, "units",
-                       [&](wire::ObjectReader& unit) { read_fields(unit, known.units.emplace_back()); });
-    reader.read_bytes("topology", known.topology);
-    if (reader.failed()) {
-        return reader.error();
-    }
-    return known;
+    return wire::parse<KnownGpus>(*text, "the node's GPUs");
 }
 
 } // namespace dockdist::node

@@ -5,7 +5,7 @@
 #include "shared/core/number.hpp"
 #include "shared/core/text.hpp"
 #include "shared/core/units.hpp"
-#include "shared/wire/json_reader.hpp"
+#include "shared/wire/fields.hpp"
 
 #include <unistd.h>
 
@@ -18,15 +18,7 @@ Result<wire::GpuAsk> read_ask(const std::string& text) {
     if (const auto count = whole_number<int>(text); count && *count >= wire::all_units) {
         return wire::GpuAsk{.count = *count};
     }
-    const auto object = wire::parse_object(text, "what --gpus asks for");
-    TRY(object);
-    wire::GpuAsk ask;
-    wire::ObjectReader reader(*object, "what --gpus asks for");
-    read_fields(reader, ask);
-    if (reader.failed()) {
-        return reader.error();
-    }
-    return ask;
+    return wire::parse<wire::GpuAsk>(text, "what --gpus asks for");
 }
 
 std::string party_text(const wire::GpuParty& party) {

@@ -6,11 +6,10 @@
 #include "node/system/paths.hpp"
 #include "shared/core/text.hpp"
 #include "shared/gpu/kfd.hpp"
+#include "shared/wire/fields.hpp"
 #include "shared/wire/job.hpp"
-#include "shared/wire/json_reader.hpp"
 #include "shared/wire/tree.hpp"
 
-#include <limits>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,41 +18,6 @@ namespace {
 
 std::string part_file(const std::string& job) {
     return scratch_folder(job) + "/part.json";
-}
-
-std::string part_text(const JobPart& part) {
-    nlohmann::json object{{"env", nlohmann::json::object()},
-                          {"secrets", nlohmann::json::object()},
-                          {"rank_secrets", part.rank_secrets},
-                          {"unset", nlohmann::json::array()},
-                          {"workdir", wire::bytes_to_json(part.workdir)},
-                          {"grace_ms", part.grace_ms},
-                          {"units", part.units},
-                          {"threads", part.threads},
-                          {"gpus", wire::bytes_to_json(part.gpus)},
-                          {"rank_command", nlohmann::json::array()},
-                          {"local_rank_at", part.local_rank_at},
-                          {"local_rank_option", wire::bytes_to_json(part.local_rank_option)},
-                          {"rank_env", nlohmann::json::array()}};
-    for (const auto& env : part.rank_env) {
-        auto& variables = object["rank_env"].emplace_back()["env"] = nlohmann::json::object();
-        for (const auto& [name, value] : env) {
-            variables[name] = wire::bytes_to_json(value);
-        }
-    }
-    for (const auto& [name, value] : part.env) {
-        object["env"][name] = wire::bytes_to_json(value);
-    }
-    for (const auto& [name, value] : part.secrets) {
-        object["secrets"][name] = wire::bytes_to_json(value);
-    }
-    for (const auto& name : part.unset) {
-        object["unset"].push_back(wire::bytes_to_json(name));
-    }
-    for (const auto& word : part.rank_command) {
-        object["rank_command"].push_back(wire::bytes_to_json(word));
-    }
-    return wire::dump(object);
 }
 
 // Orders for a job may come over a link that ends as its user: what root writes for them stays in the job's
@@ -80,6 +44,22 @@ Status write_files(const std::map<std::string, std::string>& files, const std::s
 
 } // namespace
 
+void fields_of(auto& fields, wire::Of<JobPart> auto& part) {
+    fields("env", wire::bytes_of(part.env));
+    fields("secrets", wire::bytes_of(part.secrets));
+    fields("rank_secrets", part.rank_secrets);
+    fields("unset", wire::bytes_of(part.unset));
+    fields("workdir", wire::bytes_of(part.workdir));
+    fields("grace_ms", part.grace_ms, 0, wire::any_count);
+    fields("units", part.units);
+    fields("threads", part.threads);
+    fields("gpus", wire::bytes_of(part.gpus));
+    fields("rank_command", wire::bytes_of(part.rank_command));
+    fields("local_rank_at", part.local_rank_at);
+    fields("local_rank_option", wire::bytes_of(part.local_rank_option));
+    fields("rank_env", wire::env_objects(part.rank_env));
+}
+
 std::string scratch_folder(const std::string& job) {
     return under_root(wire::job_scratch(job).c_str());
 }
@@ -92,7 +72,7 @@ Status make_scratch(const JobPart& part, const std::map<std::string, std::string
     if (auto made = make_folder(folder, 0700, {::geteuid(), ::getegid()}); !made) {
         return made;
     }
-    if (auto written = replace_file(part_file(part.job), part_text(part), 0400, user); !written) {
+    if (auto written = replace_file(part_file(part.job), wire::text_of(part), 0400, user); !written) {
         return written;
     }
     if (auto written = write_files(files, folder, user); !written) {
@@ -113,28 +93,9 @@ Result<JobPart> load_part(const std::string& job) {
     if (!text) {
         return Error{.kind = ErrorKind::not_found, .message = text.error().message};
     }
-    const auto object = wire::parse_object(*text, "the job's part");
-    TRY(object);
-    JobPart part{.job = job};
-    wire::ObjectReader reader(*object, "the job's part");
-    reader.read_bytes("env", part.env);
-    reader.read_bytes("secrets", part.secrets);
-    reader.read("rank_secrets", part.rank_secrets);
-    reader.read_bytes("unset", part.unset);
-    reader.read_bytes("workdir", part.workdir);
-    reader.read("grace_ms", part.grace_ms, 0, std::numeric_limits<std::int64_t>::max());
-    reader.read("units", part.units);
-    reader.read("threads", part.threads);
-    reader.read_bytes("gpus", part.gpus);
-    reader.read_bytes("rank_command", part.rank_command);
-    reader.read("local_rank_at", part.local_rank_at);
-    reader.read_bytes("local_rank_option", part.local_rank_option);
-    wire::read_objects(reader, "rank_env", [&](wire::ObjectReader& rank) {
-        rank.read_bytes("env", part.rank_env.emplace_back());
-    });
-    if (reader.failed()) {
-        return reader.error();
-    }
+    auto part = wire::parse<JobPart>(*text, "the job's part");
+    TRY(part);
+    part->job = job;
     return part;
 }
 

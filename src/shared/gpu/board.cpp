@@ -1,9 +1,8 @@
 #include "shared/gpu/board.hpp"
 
-#include "shared/wire/json_reader.hpp"
+#include "shared/wire/fields.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
@@ -11,46 +10,24 @@
 
 namespace dockdist {
 
-using nlohmann::json;
-
 namespace {
 
-json entry_object(const BoardEntry& entry) {
-    auto who = entry.who;
+wire::GpuParty without_ages(wire::GpuParty who) {
     who.age_s = who.left_s = 0;
-    json object{{"id", entry.id},
-                {"who", who},
-                {"since_ms", entry.since_ms},
-                {"units", entry.units},
-                {"wanted", entry.wanted},
-                {"candidates", wire::bytes_array(entry.candidates)},
-                {"priority", entry.priority},
-                {"number", entry.number},
-                {"final", entry.is_final}};
-    if (entry.until_ms > 0) { // older nodes know nothing of it, and leave it out
-        object["until_ms"] = entry.until_ms;
-    }
-    return object;
+    return who;
 }
 
-void read_entry(wire::ObjectReader& reader, BoardEntry& entry) {
-    std::int64_t id = 0;
-    reader.require("id");
-    reader.read("id", id, 1, static_cast<std::int64_t>(max_board_id));
-    entry.id = static_cast<std::uint64_t>(id);
-    wire::read_object(reader, "who", [&](wire::ObjectReader& who) { read_fields(who, entry.who); });
-    entry.who.age_s = entry.who.left_s = 0;
-    reader.read("since_ms", entry.since_ms);
-    reader.read("until_ms", entry.until_ms, 0, std::numeric_limits<std::int64_t>::max());
-    wire::read_objects(reader, "units",
-                       [&](wire::ObjectReader& unit) { read_fields(unit, entry.units.emplace_back()); });
-    reader.read("wanted", entry.wanted, 0, std::numeric_limits<int>::max());
-    reader.read_bytes("candidates", entry.candidates);
-    reader.read("priority", entry.priority, -wire::max_priority, wire::max_priority);
-    reader.read("number", entry.number, 0, max_board_number);
-    reader.read("final", entry.is_final);
-    if (entry.units.empty() && entry.wanted == 0) {
-        reader.fail("an entry neither holds nor waits");
+void read_who(wire::ObjectReader& reader, const char* key, wire::GpuParty& who) {
+    wire::read_object(reader, key, [&](wire::ObjectReader& object) { read_fields(object, who); });
+    who = without_ages(std::move(who));
+}
+
+void check_ids(wire::ObjectReader& reader, const std::vector<BoardEntry>& entries) {
+    std::set<std::uint64_t> ids;
+    for (const auto& entry : entries) {
+        if (!ids.insert(entry.id).second) {
+            return reader.fail("two entries have one id");
+        }
     }
 }
 
@@ -155,15 +132,30 @@ wire::GpuParty party_of(const BoardEntry& entry, std::int64_t now_ms) {
     return party;
 }
 
+void fields_of(auto& fields, wire::Of<BoardEntry> auto& entry) {
+    fields.required("id", entry.id, 1, static_cast<std::int64_t>(max_board_id));
+    fields("who", wire::by(entry.who, without_ages, read_who));
+    fields("since_ms", entry.since_ms);
+    fields.omit_empty("until_ms", entry.until_ms, 0, wire::any_count); // older nodes know nothing of it
+    fields("units", entry.units);
+    fields("wanted", entry.wanted, 0, wire::any_int);
+    fields("candidates", wire::bytes_of(entry.candidates));
+    fields("priority", entry.priority, -wire::max_priority, wire::max_priority);
+    fields("number", entry.number, 0, max_board_number);
+    fields("final", entry.is_final);
+    fields.check(!entry.units.empty() || entry.wanted > 0, "an entry neither holds nor waits");
+}
+
+void fields_of(auto& fields, wire::Of<Board> auto& board) {
+    fields.writing([](auto& out) { out["format"] = board_format; }); // parse_board reads it first
+    fields("last_number", board.last_number, 0, max_board_number);
+    fields("last_id", board.last_id, 0, static_cast<std::int64_t>(max_board_id));
+    fields.required("entries", board.entries, max_board_entries);
+    fields.reading([&](auto& reader) { check_ids(reader, board.entries); });
+}
+
 std::string board_text(const Board& board) {
-    json object{{"format", board_format},
-                {"last_number", board.last_number},
-                {"last_id", board.last_id},
-                {"entries", json::array()}};
-    for (const auto& entry : board.entries) {
-        object["entries"].push_back(entry_object(entry));
-    }
-    return wire::dump(object);
+    return wire::text_of(board);
 }
 
 Result<Board> parse_board(std::string_view text) {
@@ -181,21 +173,7 @@ Result<Board> parse_board(std::string_view text) {
                      .message = "it has format " + std::to_string(format) + ", and this node knows format " +
                                 std::to_string(board_format)};
     }
-    reader.require("entries");
-    reader.read("last_number", board.last_number, 0, max_board_number);
-    std::int64_t last_id = 0;
-    reader.read("last_id", last_id, 0, static_cast<std::int64_t>(max_board_id));
-    board.last_id = static_cast<std::uint64_t>(last_id);
-    std::set<std::uint64_t> ids;
-    wire::read_objects(reader, "entries", [&](wire::ObjectReader& entry) {
-        if (board.entries.size() == max_board_entries) {
-            return entry.fail("the board has too many entries");
-        }
-        read_entry(entry, board.entries.emplace_back());
-        if (!ids.insert(board.entries.back().id).second) {
-            entry.fail("two entries have one id");
-        }
-    });
+    wire::read_listed(reader, board);
     if (reader.failed()) {
         return reader.error();
     }

@@ -2,7 +2,7 @@
 
 #include "shared/core/random.hpp"
 #include "shared/launch/launcher_names.hpp"
-#include "shared/wire/json_reader.hpp"
+#include "shared/wire/fields.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -11,66 +11,40 @@ namespace {
 
 using nlohmann::json;
 
-json words_to_json(const std::vector<std::string>& words) {
-    json array = json::array();
-    for (const auto& word : words) {
-        array.push_back(wire::bytes_to_json(word));
+json port_numbers(const std::vector<Port>& ports) {
+    json numbers = json::array();
+    for (const auto port : ports) {
+        numbers.push_back(port.number);
     }
-    return array;
+    return numbers;
 }
 
-json to_json(const LaunchNode& node) {
-    json ports = json::array();
-    for (const auto port : node.ports) {
-        ports.push_back(port.number);
+void read_ports(wire::ObjectReader& reader, const char* key, std::vector<Port>& ports) {
+    std::vector<int> numbers;
+    wire::read_field(reader, key, numbers, 1, wire::highest_port, "port numbers");
+    for (const auto number : numbers) {
+        ports.push_back(Port{static_cast<std::uint16_t>(number)});
     }
-    json versions = json::object();
-    for (const auto& [tool, version] : node.versions) {
-        versions[tool] = wire::bytes_to_json(version);
-    }
-    return {{"name", node.name.str()},  {"address", node.address}, {"interface", node.interface},
-            {"slots", node.slots},      {"gpus", node.gpus},       {"versions", std::move(versions)},
-            {"ports", std::move(ports)}};
 }
 
-LaunchNode read_node(const json& object, wire::ObjectReader& problems) {
-    LaunchNode node;
-    wire::ObjectReader reader(object, "a node");
-    std::string name;
-    reader.read("name", name);
-    node.name = NodeName(name);
-    reader.read("address", node.address);
-    reader.read("interface", node.interface);
-    reader.read("slots", node.slots);
-    reader.read("gpus", node.gpus);
-    reader.read_bytes("versions", node.versions);
-    if (const auto* ports = reader.array("ports")) {
-        for (const auto& port : *ports) {
-            if (!port.is_number_integer() || port < 1 || port > 65535) {
-                reader.fail("\"ports\" must be an array of port numbers");
-                break;
-            }
-            node.ports.push_back(Port{port.get<std::uint16_t>()});
+void read_role_counts(wire::ObjectReader& reader, const char* key, Roles& roles) {
+    wire::read_field(reader, key, roles);
+    for (const auto& [role, count] : roles) {
+        if (count < 0 || count > most_of_a_role) {
+            return reader.fail("\"roles\" must be numbers of processes");
         }
     }
-    if (reader.failed()) {
-        problems.fail(reader.error().message);
-    }
-    return node;
 }
 
-void take_roles(const json& object, wire::ObjectReader& reader, Roles& roles) {
-    const auto found = object.find("roles");
-    if (found == object.end()) {
-        return;
-    }
-    for (const auto& [role, count] : found->items()) {
-        if (!count.is_number_integer() || count < 0 || count > most_of_a_role) {
-            reader.fail("\"roles\" must be numbers of processes");
-            return;
-        }
-        roles[role] = count.get<int>();
-    }
+// A NodeName or a JobId.
+auto name_text(auto& name) {
+    return wire::by(
+        name, [](const auto& known) { return known.str(); },
+        [](wire::ObjectReader& reader, const char* key, auto& out) {
+            std::string text;
+            reader.read(key, text);
+            out = std::remove_reference_t<decltype(out)>(text);
+        });
 }
 
 struct Relaunch {
@@ -78,58 +52,41 @@ struct Relaunch {
     LaunchRequest request{};
 };
 
-Result<Relaunch> parse(const std::string& text) {
-    const auto object = wire::parse_object(text, "the job's launch");
-    TRY(object);
-    Relaunch read;
-    auto& request = read.request;
-    wire::ObjectReader reader(*object, "the job's launch");
-    reader.require("launcher");
-    reader.read("launcher", read.launcher);
-    std::string job;
-    reader.read("job", job);
-    request.job = JobId(job);
-    reader.read_bytes("command", request.command);
-    if (object->contains("ranks_per_node")) {
-        reader.read("ranks_per_node", request.ranks_per_node.emplace());
-    }
-    reader.read("per_rank", request.per_rank);
-    take_roles(*object, reader, request.roles);
-    reader.read("via", request.via);
-    reader.read_bytes("options", request.options);
-    if (const auto* nodes = reader.array("nodes")) {
-        for (const auto& node : *nodes) {
-            if (!node.is_object()) {
-                reader.fail("\"nodes\" must be an array of objects");
-                break;
-            }
-            request.nodes.push_back(read_node(node, reader));
-        }
-    }
-    if (reader.failed()) {
-        return reader.error();
-    }
-    return read;
+} // namespace
+
+void fields_of(auto& fields, wire::Of<LaunchNode> auto& node) {
+    fields("name", name_text(node.name));
+    fields("address", node.address);
+    fields("interface", node.interface);
+    fields("slots", node.slots);
+    fields("gpus", node.gpus);
+    fields("versions", wire::bytes_of(node.versions));
+    fields("ports", wire::by(node.ports, port_numbers, read_ports));
+}
+
+// The ports are those of its first node, and the secret is a new one each time.
+void fields_of(auto& fields, wire::Of<LaunchRequest> auto& request) {
+    fields("job", name_text(request.job));
+    fields("command", wire::bytes_of(request.command));
+    fields("ranks_per_node", request.ranks_per_node);
+    fields("per_rank", request.per_rank);
+    fields("roles", wire::read_by(request.roles, read_role_counts));
+    fields("via", request.via);
+    fields("options", wire::bytes_of(request.options));
+    fields("nodes", request.nodes);
+}
+
+namespace {
+
+void fields_of(auto& fields, wire::Of<Relaunch> auto& relaunch) {
+    fields.required("launcher", relaunch.launcher);
+    fields.all_of(relaunch.request);
 }
 
 } // namespace
 
 std::string relaunch_text(const Launcher& launcher, const LaunchRequest& request) {
-    json object{{"launcher", launcher.name},
-                {"job", request.job.str()},
-                {"command", words_to_json(request.command)},
-                {"per_rank", request.per_rank},
-                {"roles", request.roles},
-                {"via", request.via},
-                {"options", words_to_json(request.options)},
-                {"nodes", json::array()}};
-    if (request.ranks_per_node) {
-        object["ranks_per_node"] = *request.ranks_per_node;
-    }
-    for (const auto& node : request.nodes) {
-        object["nodes"].push_back(to_json(node));
-    }
-    return wire::dump(object);
+    return wire::text_of(Relaunch{std::string(launcher.name), request});
 }
 
 std::vector<wire::JobStart> starts_of(wire::JobPolicy policy, std::vector<NodeLaunch> launches) {
@@ -157,7 +114,7 @@ Result<std::vector<wire::JobStart>> relaunch(const wire::JobPolicy& policy) {
 }
 
 Result<std::vector<wire::JobStart>> relaunch_with(const wire::JobPolicy& policy, std::string secret) {
-    auto read = parse(policy.relaunch);
+    auto read = wire::parse<Relaunch>(policy.relaunch, "the job's launch");
     TRY(read);
     const auto launcher = find_launcher(read->launcher);
     TRY(launcher);

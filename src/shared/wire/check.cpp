@@ -1,21 +1,16 @@
 #include "shared/wire/check.hpp"
 
+#include "shared/wire/fields.hpp"
+
 namespace dockdist::wire {
 
-void to_json(nlohmann::json& json, const Hello&) {
-    json = nlohmann::json::object();
-}
+void fields_of(auto& /*fields*/, Of<Hello> auto& /*question*/) {}
+DEFINE_BY_FIELDS(Hello)
 
-void read_fields(ObjectReader&, Hello&) {}
-
-void to_json(nlohmann::json& json, const Hello::Answer& answer) {
-    json = {{"pid", answer.pid}};
+void fields_of(auto& fields, Of<Hello::Answer> auto& answer) {
+    fields.required("pid", answer.pid);
 }
-
-void read_fields(ObjectReader& reader, Hello::Answer& answer) {
-    reader.require("pid");
-    reader.read("pid", answer.pid);
-}
+DEFINE_BY_FIELDS(Hello::Answer)
 
 std::string question_line(std::string_view ask, nlohmann::json question) {
     question["ask"] = ask;

@@ -1,156 +1,88 @@
 #include "shared/wire/check_links.hpp"
 
-#include "shared/core/text.hpp"
-#include "shared/wire/json_reader.hpp"
-
-#include <algorithm>
-#include <array>
+#include "shared/wire/fields.hpp"
 
 namespace dockdist::wire {
 namespace {
 
-using nlohmann::json;
-
 constexpr int most_streams = 16;
 
-struct OutcomeWord {
-    LinkOutcome outcome;
-    std::string_view word;
-};
-constexpr std::array<OutcomeWord, 7> outcome_words{{{LinkOutcome::open, "open"},
-                                                    {LinkOutcome::refused, "refused"},
-                                                    {LinkOutcome::dropped, "dropped"},
-                                                    {LinkOutcome::unreachable, "unreachable"},
-                                                    {LinkOutcome::silent, "silent"},
-                                                    {LinkOutcome::large_lost, "large_lost"},
-                                                    {LinkOutcome::failed, "failed"}}};
-
-void read_outcome(ObjectReader& reader, LinkOutcome& outcome) {
-    std::string word;
-    reader.require("outcome");
-    reader.read("outcome", word);
-    const auto known = std::ranges::find(outcome_words, word, &OutcomeWord::word);
-    if (known == outcome_words.end()) {
-        return reader.fail("unknown \"outcome\": " + printable(word.substr(0, 80)));
-    }
-    outcome = known->outcome;
-}
-
-void read_token(ObjectReader& reader, std::string& token) {
-    reader.require("token");
-    reader.read("token", token);
-    if (token.size() != link_token_size) {
-        reader.fail("a token has 32 characters");
-    }
-}
-
-void read_port(ObjectReader& reader, int& port) {
-    reader.require("port");
-    reader.read("port", port);
-    if (port < 1 || port > 65535) {
-        reader.fail("a port is from 1 to 65535");
-    }
-}
+constexpr Words<LinkOutcome, 7> outcome_words{{{LinkOutcome::open, "open"},
+                                               {LinkOutcome::refused, "refused"},
+                                               {LinkOutcome::dropped, "dropped"},
+                                               {LinkOutcome::unreachable, "unreachable"},
+                                               {LinkOutcome::silent, "silent"},
+                                               {LinkOutcome::large_lost, "large_lost"},
+                                               {LinkOutcome::failed, "failed"}}};
 
 } // namespace
 
 std::string_view to_string(LinkOutcome outcome) {
-    return std::ranges::find(outcome_words, outcome, &OutcomeWord::outcome)->word;
+    return word_of(outcome_words, outcome);
 }
 
-void to_json(json& out, const LinksListen& question) {
-    out = {{"token", question.token}};
+void link_token(auto& fields, auto& token) {
+    fields.required("token", token);
+    fields.check(token.size() == link_token_size, "a token has 32 characters");
 }
 
-void read_fields(ObjectReader& reader, LinksListen& question) {
-    read_token(reader, question.token);
+void link_port(auto& fields, auto& port) {
+    fields.required("port", port);
+    fields.check(port >= 1 && port <= highest_port, "a port is from 1 to 65535");
 }
 
-void to_json(json& out, const LinksListen::Answer& answer) {
-    out = {{"port", answer.port}};
+void fields_of(auto& fields, Of<LinksListen> auto& question) {
+    link_token(fields, question.token);
 }
+DEFINE_BY_FIELDS(LinksListen)
 
-void read_fields(ObjectReader& reader, LinksListen::Answer& answer) {
-    read_port(reader, answer.port);
+void fields_of(auto& fields, Of<LinksListen::Answer> auto& answer) {
+    link_port(fields, answer.port);
 }
+DEFINE_BY_FIELDS(LinksListen::Answer)
 
-void to_json(json& out, const LinkPeer& peer) {
-    out = {{"node", peer.node}, {"address", peer.address}, {"port", peer.port}};
+void fields_of(auto& fields, Of<LinkPeer> auto& peer) {
+    fields("node", peer.node);
+    fields.required("address", peer.address);
+    link_port(fields, peer.port);
 }
+DEFINE_BY_FIELDS(LinkPeer)
 
-void read_fields(ObjectReader& reader, LinkPeer& peer) {
-    reader.read("node", peer.node);
-    reader.require("address");
-    reader.read("address", peer.address);
-    read_port(reader, peer.port);
+void fields_of(auto& fields, Of<LinkMeeting> auto& meeting) {
+    fields.required("node", meeting.node);
+    fields.required("outcome", named(meeting.outcome, outcome_words));
+    fields("message", meeting.message);
+    fields("latency_us", meeting.latency_us);
 }
+DEFINE_BY_FIELDS(LinkMeeting)
 
-void to_json(json& out, const LinkMeeting& meeting) {
-    out = {{"node", meeting.node}, {"outcome", to_string(meeting.outcome)}, {"message", meeting.message}};
-    if (meeting.latency_us) {
-        out["latency_us"] = *meeting.latency_us;
-    }
+void fields_of(auto& fields, Of<LinksMeet> auto& question) {
+    link_token(fields, question.token);
+    fields.required("peers", question.peers);
 }
+DEFINE_BY_FIELDS(LinksMeet)
 
-void read_fields(ObjectReader& reader, LinkMeeting& meeting) {
-    reader.require("node");
-    reader.read("node", meeting.node);
-    read_outcome(reader, meeting.outcome);
-    reader.read("message", meeting.message);
-    if (reader.any("latency_us") != nullptr) {
-        reader.read("latency_us", meeting.latency_us.emplace());
-    }
+void fields_of(auto& fields, Of<LinksMeet::Answer> auto& answer) {
+    fields.required("links", answer.links);
 }
+DEFINE_BY_FIELDS(LinksMeet::Answer)
 
-void to_json(json& out, const LinksMeet& question) {
-    out = {{"token", question.token}, {"peers", question.peers}};
+void fields_of(auto& fields, Of<LinksSend> auto& question) {
+    link_token(fields, question.token);
+    fields.all_of(question.peer);
+    fields("streams", question.streams);
+    fields("ms", question.ms);
+    fields.check(question.streams >= 1 && question.streams <= most_streams && question.ms >= 10 &&
+                     question.ms <= 60000,
+                 "streams are 1 to 16, ms 10 to 60000");
 }
+DEFINE_BY_FIELDS(LinksSend)
 
-void read_fields(ObjectReader& reader, LinksMeet& question) {
-    read_token(reader, question.token);
-    reader.require("peers");
-    read_objects(reader, "peers",
-                 [&](ObjectReader& peer) { read_fields(peer, question.peers.emplace_back()); });
+void fields_of(auto& fields, Of<LinksSend::Answer> auto& answer) {
+    fields.required("bytes_per_second", answer.bytes_per_second);
+    fields.required("segments", answer.segments);
+    fields.required("sent_again", answer.sent_again);
 }
-
-void to_json(json& out, const LinksMeet::Answer& answer) {
-    out = {{"links", answer.links}};
-}
-
-void read_fields(ObjectReader& reader, LinksMeet::Answer& answer) {
-    reader.require("links");
-    read_objects(reader, "links",
-                 [&](ObjectReader& link) { read_fields(link, answer.links.emplace_back()); });
-}
-
-void to_json(json& out, const LinksSend& question) {
-    out = question.peer;
-    out.update({{"token", question.token}, {"streams", question.streams}, {"ms", question.ms}});
-}
-
-void read_fields(ObjectReader& reader, LinksSend& question) {
-    read_token(reader, question.token);
-    read_fields(reader, question.peer);
-    reader.read("streams", question.streams);
-    reader.read("ms", question.ms);
-    if (question.streams < 1 || question.streams > most_streams || question.ms < 10 || question.ms > 60000) {
-        reader.fail("streams are 1 to 16, ms 10 to 60000");
-    }
-}
-
-void to_json(json& out, const LinksSend::Answer& answer) {
-    out = {{"bytes_per_second", answer.bytes_per_second},
-           {"segments", answer.segments},
-           {"sent_again", answer.sent_again}};
-}
-
-void read_fields(ObjectReader& reader, LinksSend::Answer& answer) {
-    for (const auto* key : {"bytes_per_second", "segments", "sent_again"}) {
-        reader.require(key);
-    }
-    reader.read("bytes_per_second", answer.bytes_per_second);
-    reader.read("segments", answer.segments);
-    reader.read("sent_again", answer.sent_again);
-}
+DEFINE_BY_FIELDS(LinksSend::Answer)
 
 } // namespace dockdist::wire

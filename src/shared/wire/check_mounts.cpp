@@ -1,75 +1,46 @@
 #include "shared/wire/check_mounts.hpp"
 
 #include "shared/core/text.hpp"
-#include "shared/wire/partial.hpp"
+#include "shared/wire/fields.hpp"
 
 #include <algorithm>
 #include <cctype>
 
 namespace dockdist::wire {
 
-using nlohmann::json;
-
 bool is_mount_token(std::string_view token) {
     return !token.empty() && token.size() <= 64 &&
            std::ranges::all_of(token, [](unsigned char c) { return std::isalnum(c) != 0; });
 }
 
-void to_json(json& out, const MountFacts& mount) {
-    out = {{"folder", mount.folder}};
-    if (mount.folder) {
-        out["written"] = mount.written;
-    }
-    if (mount.folder && !mount.written) {
-        out["why"] = mount.why;
-        out["listing"] = mount.listing;
-        if (!mount.source.empty()) {
-            out["source"] = mount.source;
-        }
-    }
+void fields_of(auto& fields, Of<MountFacts> auto& mount) {
+    const bool refused = mount.folder && !mount.written;
+    fields.required("folder", mount.folder);
+    fields.when(mount.folder, "written", mount.written);
+    fields.when(refused, "why", mount.why);
+    fields.when(refused, "listing", mount.listing);
+    fields.when(refused && !mount.source.empty(), "source", mount.source);
 }
+DEFINE_BY_FIELDS(MountFacts)
 
-void read_fields(ObjectReader& reader, MountFacts& mount) {
-    reader.require("folder");
-    reader.read("folder", mount.folder);
-    reader.read("written", mount.written);
-    reader.read("why", mount.why);
-    reader.read("listing", mount.listing);
-    reader.read("source", mount.source);
+void fields_of(auto& fields, Of<LookForTokens> auto& question) {
+    fields("mounts", question.mounts);
+    fields("token", question.token);
+    fields("nodes", question.nodes);
+    fields.check(is_mount_token(question.token) && std::ranges::all_of(question.nodes, is_plain_name),
+                 "an invalid token of the check");
 }
+DEFINE_BY_FIELDS(LookForTokens)
 
-void to_json(json& out, const LookForTokens& question) {
-    out = {{"mounts", question.mounts}, {"token", question.token}, {"nodes", question.nodes}};
+void fields_of(auto& fields, Of<LookForTokens::Answer> auto& answer) {
+    fields.required("seen", answer.seen);
 }
+DEFINE_BY_FIELDS(LookForTokens::Answer)
 
-void read_fields(ObjectReader& reader, LookForTokens& question) {
-    reader.read_bytes("mounts", question.mounts);
-    reader.read_bytes("nodes", question.nodes);
-    reader.read("token", question.token);
-    if (!is_mount_token(question.token) || !std::ranges::all_of(question.nodes, is_plain_name)) {
-        reader.fail("an invalid token of the check");
-    }
-}
+void fields_of(auto& /*fields*/, Of<ForgetTokens> auto& /*question*/) {}
+DEFINE_BY_FIELDS(ForgetTokens)
 
-void to_json(json& out, const LookForTokens::Answer& answer) {
-    out = {{"seen", partials_to_json(answer.seen)}};
-}
-
-void read_fields(ObjectReader& reader, LookForTokens::Answer& answer) {
-    reader.require("seen");
-    read_partials(reader, "seen", answer.seen);
-}
-
-void to_json(json& out, const ForgetTokens&) {
-    out = json::object();
-}
-
-void read_fields(ObjectReader&, ForgetTokens&) {}
-
-void to_json(json& out, const ForgetTokens::Answer&) {
-    out = json::object();
-}
-
-void read_fields(ObjectReader&, ForgetTokens::Answer&) {}
+void fields_of(auto& /*fields*/, Of<ForgetTokens::Answer> auto& /*answer*/) {}
+DEFINE_BY_FIELDS(ForgetTokens::Answer)
 
 } // namespace dockdist::wire

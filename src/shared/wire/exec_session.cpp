@@ -1,6 +1,6 @@
 #include "shared/wire/exec_session.hpp"
 
-#include "shared/wire/json_reader.hpp"
+#include "shared/wire/fields.hpp"
 #include "shared/wire/little_endian.hpp"
 
 #include <algorithm>
@@ -19,34 +19,23 @@ Error damaged_session(std::string message) {
 
 } // namespace
 
+void fields_of(auto& fields, Of<WindowSize> auto& size) {
+    fields("rows", size.rows, 0, longest_side);
+    fields("columns", size.columns, 0, longest_side);
+}
+
+void fields_of(auto& fields, Of<SessionAsk> auto& ask) {
+    fields.required("lease_ms", ask.lease_ms, 0, any_count / 2);
+    fields("input", ask.input);
+    fields("terminal", ask.terminal);
+}
+
 std::string session_ask(const SessionAsk& ask) {
-    nlohmann::json json{{"lease_ms", ask.lease_ms}, {"input", ask.input}};
-    if (ask.terminal) {
-        json["terminal"] = {{"rows", ask.terminal->rows}, {"columns", ask.terminal->columns}};
-    }
-    return dump(json);
+    return text_of(ask);
 }
 
 Result<SessionAsk> parse_session_ask(std::string_view text) {
-    constexpr auto* what = "what --session asks for";
-    const auto object = parse_object(text, what);
-    TRY(object);
-    SessionAsk ask;
-    ObjectReader reader(*object, what);
-    reader.require("lease_ms");
-    reader.read("lease_ms", ask.lease_ms, 0, std::numeric_limits<std::int64_t>::max() / 2);
-    reader.read("input", ask.input);
-    if (object->contains("terminal")) {
-        read_object(reader, "terminal", [&](ObjectReader& nested) {
-            ask.terminal.emplace();
-            nested.read("rows", ask.terminal->rows, 0, longest_side);
-            nested.read("columns", ask.terminal->columns, 0, longest_side);
-        });
-    }
-    if (reader.failed()) {
-        return reader.error();
-    }
-    return ask;
+    return parse<SessionAsk>(text, "what --session asks for");
 }
 
 std::string encode(const SessionFrame& frame) {

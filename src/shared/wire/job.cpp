@@ -2,12 +2,10 @@
 
 #include "shared/core/ending_signals.hpp"
 #include "shared/wire/job_result.hpp"
-#include "shared/wire/json_reader.hpp"
 #include "shared/wire/layout.hpp"
 
 #include <algorithm>
 #include <array>
-#include <limits>
 
 namespace dockdist::wire {
 namespace {
@@ -17,11 +15,7 @@ using nlohmann::json;
 constexpr int most_gpus = 1024; // of a node
 constexpr std::int64_t longest_pause_ms = 60'000;
 
-struct CommandName {
-    JobCommand::Type type;
-    std::string_view name;
-};
-constexpr std::array<CommandName, 14> command_names{{{JobCommand::Type::ping, "ping"},
+constexpr Words<JobCommand::Type, 14> command_words{{{JobCommand::Type::ping, "ping"},
                                                      {JobCommand::Type::line, "line"},
                                                      {JobCommand::Type::take, "take"},
                                                      {JobCommand::Type::look, "look"},
@@ -36,29 +30,30 @@ constexpr std::array<CommandName, 14> command_names{{{JobCommand::Type::ping, "p
                                                      {JobCommand::Type::over, "over"},
                                                      {JobCommand::Type::detach, "detach"}}};
 
-struct EventName {
-    JobEvent::Type type;
-    std::string_view name;
-    bool of_attempt = false;
-};
-constexpr std::array<EventName, 18> event_names{{{JobEvent::Type::prepared, "prepared"},
-                                                 {JobEvent::Type::turn, "turn"},
-                                                 {JobEvent::Type::started, "started", true},
-                                                 {JobEvent::Type::rank_failed, "rank_failed", true},
-                                                 {JobEvent::Type::silent, "silent", true},
-                                                 {JobEvent::Type::speaks, "speaks", true},
-                                                 {JobEvent::Type::idle, "idle", true},
-                                                 {JobEvent::Type::busy, "busy", true},
-                                                 {JobEvent::Type::reported, "reported", true},
-                                                 {JobEvent::Type::still, "still", true},
-                                                 {JobEvent::Type::goes_on, "goes_on", true},
-                                                 {JobEvent::Type::examined, "examined", true},
-                                                 {JobEvent::Type::ranks_gone, "ranks_gone", true},
-                                                 {JobEvent::Type::ready, "ready", true},
-                                                 {JobEvent::Type::ended, "ended", true},
-                                                 {JobEvent::Type::detached, "detached"},
-                                                 {JobEvent::Type::exited, "exited"},
-                                                 {JobEvent::Type::error, "error"}}};
+using Event = JobEvent::Type;
+constexpr Words<Event, 18> event_words{{{Event::prepared, "prepared"},
+                                        {Event::turn, "turn"},
+                                        {Event::started, "started"},
+                                        {Event::rank_failed, "rank_failed"},
+                                        {Event::silent, "silent"},
+                                        {Event::speaks, "speaks"},
+                                        {Event::idle, "idle"},
+                                        {Event::busy, "busy"},
+                                        {Event::reported, "reported"},
+                                        {Event::still, "still"},
+                                        {Event::goes_on, "goes_on"},
+                                        {Event::examined, "examined"},
+                                        {Event::ranks_gone, "ranks_gone"},
+                                        {Event::ready, "ready"},
+                                        {Event::ended, "ended"},
+                                        {Event::detached, "detached"},
+                                        {Event::exited, "exited"},
+                                        {Event::error, "error"}}};
+
+bool is_of_attempt(Event type) {
+    using enum JobEvent::Type;
+    return type != prepared && type != turn && type != detached && type != exited && type != error;
+}
 
 void check_opening(const JobOpening& opening, ObjectReader& reader) {
     if (!is_job_id(opening.job)) {
@@ -86,28 +81,6 @@ void check_opening(const JobOpening& opening, ObjectReader& reader) {
     }
 }
 
-void read_ports(ObjectReader& reader, const char* key, std::vector<int>& numbers) {
-    if (const auto* ports = reader.array(key)) {
-        for (const auto& port : *ports) {
-            if (!port.is_number_integer() || port < 1 || port > 65535) {
-                return reader.fail("\"" + std::string(key) + "\" must be an array of port numbers");
-            }
-            numbers.push_back(port.get<int>());
-        }
-    }
-}
-
-void read_facts(ObjectReader& reader, LaunchFacts& facts) {
-    read_ports(reader, "ports", facts.ports);
-    read_objects(reader, "answers", [&](ObjectReader& answer) {
-        auto& read = facts.answers.emplace_back();
-        answer.read("name", read.name);
-        answer.read("code", read.code);
-        answer.read_bytes("output", read.output);
-    });
-    read_object(reader, "gpus", [&](ObjectReader& turn) { read_fields(turn, facts.gpus); });
-}
-
 } // namespace
 
 bool is_job_id(std::string_view text) {
@@ -117,19 +90,17 @@ bool is_job_id(std::string_view text) {
     });
 }
 
-void write_signal(json& out, int signal, int usual) {
-    if (signal != usual) {
-        out["signal"] = ending_signal_name(signal);
-    }
+std::string signal_word(int number) {
+    return std::string(ending_signal_name(number));
 }
 
-void read_signal(ObjectReader& reader, int& signal) {
+void read_signal(ObjectReader& reader, const char* key, int& number) {
     std::string name;
-    reader.read("signal", name);
-    if (const auto number = ending_signal(name)) {
-        signal = *number;
+    reader.read(key, name);
+    if (const auto found = ending_signal(name)) {
+        number = *found;
     } else if (!name.empty()) {
-        reader.fail("\"signal\" must be " + std::string(ending_signals));
+        reader.fail("\"" + std::string(key) + "\" must be " + std::string(ending_signals));
     }
 }
 
@@ -137,229 +108,130 @@ std::string job_scratch(const std::string& job) {
     return std::string(layout::run) + "/jobs/" + job;
 }
 
-void to_json(json& out, const JobOpening& opening) {
-    out = json{{"job", opening.job},
-               {"env", bytes_object(opening.env)},
-               {"secrets", bytes_object(opening.secrets)},
-               {"unset", bytes_array(opening.unset)},
-               {"workdir", bytes_to_json(opening.workdir)},
-               {"user", opening.user},
-               {"lease_ms", opening.lease_ms},
-               {"grace_ms", opening.grace_ms},
-               {"timeout_ms", opening.timeout_ms},
-               {"log_limit", opening.log_limit},
-               {"questions", opening.questions},
-               {"ports", opening.ports},
-               {"same_ports", opening.same_ports},
-               {"token", opening.token},
-               {"owner", opening.owner},
-               {"gpus", opening.gpus}};
-    write_signal(out, opening.signal, SIGTERM);
+void fields_of(auto& fields, Of<JobOpening> auto& opening) {
+    fields.required("job", opening.job);
+    fields("env", bytes_of(opening.env));
+    fields("secrets", bytes_of(opening.secrets));
+    fields("unset", bytes_of(opening.unset));
+    fields("workdir", bytes_of(opening.workdir));
+    fields("user", opening.user);
+    fields("lease_ms", opening.lease_ms);
+    fields("grace_ms", opening.grace_ms);
+    fields.when(opening.signal != SIGTERM, "signal", signal_of(opening.signal));
+    fields("timeout_ms", opening.timeout_ms);
+    fields("log_limit", opening.log_limit);
+    fields("questions", opening.questions);
+    fields("ports", opening.ports);
+    fields("same_ports", opening.same_ports, 1, highest_port, "port numbers");
+    fields("token", opening.token);
+    fields("owner", opening.owner);
+    fields("gpus", opening.gpus);
+    fields.reading([&](auto& reader) { check_opening(opening, reader); });
 }
 
-void to_json(json& out, const LaunchFacts& facts) {
-    out = json{{"ports", facts.ports}, {"answers", json::array()}, {"gpus", facts.gpus}};
-    for (const auto& answer : facts.answers) {
-        out["answers"].push_back(
-            {{"name", answer.name}, {"code", answer.code}, {"output", bytes_to_json(answer.output)}});
-    }
+void to_json(json& out, const JobOpening& opening) {
+    out = listed_object(opening);
 }
 
 Result<JobOpening> parse_job_opening(std::string_view line) {
-    const auto object = parse_object(line, "the job's opening");
-    TRY(object);
-    JobOpening opening;
-    ObjectReader reader(*object, "the job's opening");
-    reader.require("job");
-    reader.read("job", opening.job);
-    reader.read_bytes("env", opening.env);
-    reader.read_bytes("secrets", opening.secrets);
-    reader.read_bytes("unset", opening.unset);
-    reader.read_bytes("workdir", opening.workdir);
-    reader.read("user", opening.user);
-    reader.read("lease_ms", opening.lease_ms);
-    reader.read("grace_ms", opening.grace_ms);
-    read_signal(reader, opening.signal);
-    reader.read("timeout_ms", opening.timeout_ms);
-    reader.read("log_limit", opening.log_limit);
-    reader.read("ports", opening.ports);
-    read_ports(reader, "same_ports", opening.same_ports);
-    reader.read("token", opening.token);
-    reader.read("owner", opening.owner);
-    read_object(reader, "gpus", [&](ObjectReader& ask) { read_fields(ask, opening.gpus); });
-    read_objects(reader, "questions",
-                 [&](ObjectReader& question) { read_fields(question, opening.questions.emplace_back()); });
-    if (!reader.failed()) {
-        check_opening(opening, reader);
+    return parse<JobOpening>(line, "the job's opening");
+}
+
+void fields_of(auto& fields, Of<Answer> auto& answer) {
+    fields("name", answer.name);
+    fields("code", answer.code);
+    fields("output", bytes_of(answer.output));
+}
+
+void fields_of(auto& fields, Of<LaunchFacts> auto& facts) {
+    fields("ports", facts.ports, 1, highest_port, "port numbers");
+    fields("answers", facts.answers);
+    fields("gpus", facts.gpus);
+}
+
+void to_json(json& out, const LaunchFacts& facts) {
+    out = listed_object(facts);
+}
+
+void fields_of(auto& fields, Of<RankStack> auto& rank) {
+    fields.writing([&](auto& out) { out = rank_stack_object(rank); });
+    fields.reading([&](auto& reader) { read_rank_stack(reader, rank); });
+}
+
+void fields_of(auto& fields, Of<JobEvent> auto& event) {
+    fields.required("type", named(event.type, event_words));
+    fields.when(is_of_attempt(event.type), "attempt", event.attempt);
+    switch (event.type) {
+    case Event::prepared:
+        fields.all_of(event.facts);
+        break;
+    case Event::turn:
+        fields.all_of(event.turn);
+        break;
+    case Event::started:
+        fields("pid", event.pid);
+        break;
+    case Event::rank_failed:
+        fields.all_of(event.failure);
+        break;
+    case Event::idle:
+        fields("gpus", event.gpus, 0, most_gpus);
+        break;
+    case Event::reported:
+    case Event::examined:
+        fields("ranks", event.ranks, most_told_ranks);
+        break;
+    case Event::ready:
+        fields("address", bytes_of(event.address));
+        break;
+    case Event::ended:
+    case Event::exited:
+        fields.all_of(event.result);
+        break;
+    case Event::error:
+        fields.all_of(event.error);
+        break;
+    case Event::silent:
+    case Event::speaks:
+    case Event::still:
+    case Event::goes_on:
+    case Event::busy:
+    case Event::ranks_gone:
+    case Event::detached:
+        break;
     }
-    if (reader.failed()) {
-        return reader.error();
-    }
-    return opening;
 }
 
 Result<JobEvent> parse_job_event(std::string_view payload) {
-    using Type = JobEvent::Type;
-    const auto object = parse_object(payload, "a job's event");
-    TRY(object);
-    JobEvent event;
-    ObjectReader reader(*object, "a job's event");
-    std::string type;
-    reader.require("type");
-    reader.read("type", type);
-    reader.read("attempt", event.attempt);
-    const auto* const found = std::ranges::find(event_names, type, &EventName::name);
-    if (found == event_names.end()) {
-        reader.fail("unknown type \"" + type + "\"");
-        return reader.error();
-    }
-    event.type = found->type;
-    if (event.type == Type::prepared) {
-        read_facts(reader, event.facts);
-    } else if (event.type == Type::turn) {
-        read_fields(reader, event.turn);
-    } else if (event.type == Type::started) {
-        reader.read("pid", event.pid);
-    } else if (event.type == Type::idle) {
-        reader.read("gpus", event.gpus, 0, most_gpus);
-    } else if (event.type == Type::rank_failed) {
-        read_failure(reader, event.failure);
-    } else if (event.type == Type::reported || event.type == Type::examined) {
-        read_objects(reader, "ranks", [&](ObjectReader& rank) {
-            if (event.ranks.size() == most_told_ranks) {
-                return rank.fail("too many ranks");
-            }
-            read_rank_stack(rank, event.ranks.emplace_back());
-        });
-    } else if (event.type == Type::ready) {
-        reader.read_bytes("address", event.address);
-    } else if (event.type == Type::ended || event.type == Type::exited) {
-        read_result(reader, event.result);
-    } else if (event.type == Type::error) {
-        event.error = read_error(reader);
-    }
-    if (reader.failed()) {
-        return reader.error();
-    }
-    return event;
+    return parse<JobEvent>(payload, "a job's event");
 }
 
 std::string job_event(const JobEvent& event) {
-    using Type = JobEvent::Type;
-    json object = json::object();
-    switch (event.type) {
-    case Type::prepared:
-        object = event.facts;
-        break;
-    case Type::turn:
-        object = event.turn;
-        break;
-    case Type::started:
-        object = json{{"pid", event.pid}};
-        break;
-    case Type::idle:
-        object = json{{"gpus", event.gpus}};
-        break;
-    case Type::rank_failed:
-        object = event.failure;
-        break;
-    case Type::ready:
-        object = json{{"address", bytes_to_json(event.address)}};
-        break;
-    case Type::ended:
-    case Type::exited:
-        object = event.result;
-        break;
-    case Type::error:
-        object = error_to_json(event.error);
-        break;
-    case Type::reported:
-    case Type::examined:
-        object["ranks"] = json::array();
-        for (const auto& rank : event.ranks) {
-            object["ranks"].push_back(rank_stack_object(rank));
-        }
-        break;
-    case Type::silent:
-    case Type::speaks:
-    case Type::still:
-    case Type::goes_on:
-    case Type::busy:
-    case Type::ranks_gone:
-    case Type::detached:
-        break;
-    }
-    const auto* const found = std::ranges::find(event_names, event.type, &EventName::type);
-    object["type"] = found->name;
-    if (found->of_attempt) {
-        object["attempt"] = event.attempt;
-    }
-    return dump(object);
+    return text_of(event);
+}
+
+void fields_of(auto& fields, Of<JobCommand> auto& command) {
+    using enum JobCommand::Type;
+    const auto is = [&](auto... types) { return ((command.type == types) || ...); };
+    fields.required("type", named(command.type, command_words));
+    fields.when(is(stop, halt), "grace_ms", command.grace_ms);
+    fields.when(command.signal != 0, "signal", signal_of(command.signal));
+    fields.when(is(halt, rest, begin, report, examine, JobCommand::Type::hang), "attempt", command.attempt);
+    fields.omit_empty("takes_over", command.takes_over);
+    fields.when(is(line), "number", command.number, 0, any_count);
+    fields.when(is(line, take, look), "order", command.order, 0, any_count);
+    fields.when(command.first.has_value(), "first", first_of(command.first));
+    fields.omit_empty("pause_ms", command.pause_ms, 0, longest_pause_ms);
+    fields("hang", command.hang);
+    fields("start", command.start);
 }
 
 Result<JobCommand> parse_job_command(std::string_view line) {
-    const auto object = parse_object(line, "a command from the client");
-    TRY(object);
-    JobCommand command;
-    ObjectReader reader(*object, "a command from the client");
-    std::string type;
-    reader.require("type");
-    reader.read("type", type);
-    reader.read("grace_ms", command.grace_ms);
-    read_signal(reader, command.signal);
-    reader.read("attempt", command.attempt);
-    reader.read("takes_over", command.takes_over);
-    reader.read("pause_ms", command.pause_ms, 0, longest_pause_ms);
-    reader.read("number", command.number, 0, std::numeric_limits<std::int64_t>::max());
-    reader.read("order", command.order, 0, std::numeric_limits<std::int64_t>::max());
-    read_first(reader, command.first);
-    read_object(reader, "start", [&](ObjectReader& start) { read_start(start, command.start.emplace()); });
-    read_object(reader, "hang", [&](ObjectReader& hang) { read_fields(hang, command.hang.emplace()); });
-    const auto* const found = std::ranges::find(command_names, type, &CommandName::name);
-    if (found == command_names.end()) {
-        reader.fail("unknown type \"" + type + "\"");
-    } else {
-        command.type = found->type;
-    }
-    if (reader.failed()) {
-        return reader.error();
-    }
-    return command;
+    return parse<JobCommand>(line, "a command from the client");
 }
 
 std::string job_command_line(const JobCommand& command) {
-    using Type = JobCommand::Type;
-    json object{{"type", std::ranges::find(command_names, command.type, &CommandName::type)->name}};
-    if (command.type == Type::stop || command.type == Type::halt) {
-        object["grace_ms"] = command.grace_ms;
-    }
-    write_signal(object, command.signal, 0);
-    if (command.type == Type::halt || command.type == Type::rest || command.type == Type::begin ||
-        command.type == Type::report || command.type == Type::examine || command.type == Type::hang) {
-        object["attempt"] = command.attempt;
-    }
-    if (command.takes_over) {
-        object["takes_over"] = true;
-    }
-    if (command.type == Type::line) {
-        object["number"] = command.number;
-    }
-    if (command.type == Type::line || command.type == Type::take || command.type == Type::look) {
-        object["order"] = command.order;
-    }
-    if (command.first) {
-        object["first"] = first_object(*command.first);
-    }
-    if (command.pause_ms > 0) {
-        object["pause_ms"] = command.pause_ms;
-    }
-    if (command.hang) {
-        object["hang"] = *command.hang;
-    }
-    if (command.start) {
-        object["start"] = *command.start;
-    }
-    return dump(object) + "\n";
+    return line_of(command);
 }
 
 } // namespace dockdist::wire

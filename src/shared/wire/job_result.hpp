@@ -1,32 +1,37 @@
 // Inside wire/: the parts of messages that more than one of them bears.
 #pragma once
 
+#include "shared/wire/fields.hpp"
 #include "shared/wire/job.hpp"
-#include "shared/wire/json_reader.hpp"
 
 #include <map>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace dockdist::wire {
 
-nlohmann::json bytes_object(const std::map<std::string, std::string>& values);
 bool has_nul(const std::string& text);
 bool are_variables(const std::map<std::string, std::string>& env); // names without '=', no NUL
 
-// "signal", of shared/core/ending_signals.hpp; left out where it is the usual one.
-void write_signal(nlohmann::json& out, int signal, int usual);
-void read_signal(ObjectReader& reader, int& signal);
+// A signal by its name, of shared/core/ending_signals.hpp; an empty one leaves it as it is.
+std::string signal_word(int number);
+void read_signal(ObjectReader& reader, const char* key, int& number);
+auto signal_of(auto& number) {
+    return by(number, signal_word, read_signal);
+}
 
-void read_failure(ObjectReader& reader, JobFailure& failure);
-void read_result(ObjectReader& reader, JobResult& result);
-void read_start(ObjectReader& reader, JobStart& start); // and checks it
-void read_policy(ObjectReader& reader, JobPolicy& policy);
-void write_before(nlohmann::json& out, const BeforeStart& before);
-void read_before(ObjectReader& reader, BeforeStart& before);
-// {"first":{"node":…,"failure":…}}, of results and of orders.
-void read_first(ObjectReader& reader, std::optional<JobFailure>& first);
-nlohmann::json first_object(const JobFailure& first);
+void read_fields(ObjectReader& reader, JobFailure& failure);
+void read_fields(ObjectReader& reader, JobResult& result);
+void read_fields(ObjectReader& reader, JobStart& start); // and checks it
+void read_fields(ObjectReader& reader, JobPolicy& policy);
+void to_json(nlohmann::json& out, const BeforeStart& before);
+void read_fields(ObjectReader& reader, BeforeStart& before);
+
+// A job's first failure, with its node: {"node":…,"failure":…}; of results and of orders.
+nlohmann::json first_object(const std::optional<JobFailure>& first); // there is one
+void read_first(ObjectReader& reader, const char* key, std::optional<JobFailure>& first);
+auto first_of(auto& first) {
+    return by(first, first_object, read_first);
+}
 
 } // namespace dockdist::wire

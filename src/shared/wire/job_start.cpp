@@ -48,14 +48,6 @@ void check_start(const JobStart& start, ObjectReader& reader) {
 
 } // namespace
 
-json bytes_object(const std::map<std::string, std::string>& values) {
-    json object = json::object();
-    for (const auto& [name, value] : values) {
-        object[name] = bytes_to_json(value);
-    }
-    return object;
-}
-
 bool has_nul(const std::string& text) {
     return text.find('\0') != std::string::npos;
 }
@@ -65,56 +57,26 @@ bool are_variables(const std::map<std::string, std::string>& env) {
         env, [](const auto& entry) { return is_variable_name(entry.first) && !has_nul(entry.second); });
 }
 
-void to_json(json& out, const JobStart& start) {
-    out = json{{"policy", start.policy},
-               {"part", start.part},
-               {"stays", start.stays},
-               {"argv", bytes_array(start.argv)},
-               {"env", bytes_object(start.env)},
-               {"files", bytes_object(start.files)},
-               {"rank_command", bytes_array(start.rank_command)},
-               {"local_rank_at", start.local_rank_at},
-               {"local_rank_option", bytes_to_json(start.local_rank_option)},
-               {"rank_secrets", start.rank_secrets},
-               {"leaves_servers", start.leaves_servers},
-               {"rank_env", json::array()}};
-    for (const auto& env : start.rank_env) {
-        out["rank_env"].push_back({{"env", bytes_object(env)}});
-    }
-    write_before(out, start.before);
+void fields_of(auto& fields, Of<JobStart> auto& start) {
+    fields("policy", start.policy);
+    fields("part", start.part);
+    fields("stays", start.stays);
+    fields.required("argv", bytes_of(start.argv));
+    fields("env", bytes_of(start.env));
+    fields("files", bytes_of(start.files));
+    fields("rank_command", bytes_of(start.rank_command));
+    fields("local_rank_at", start.local_rank_at);
+    fields("local_rank_option", bytes_of(start.local_rank_option));
+    fields("rank_secrets", start.rank_secrets);
+    fields("leaves_servers", start.leaves_servers);
+    fields.all_of(start.before);
+    fields("rank_env", env_objects(start.rank_env));
+    fields.reading([&](auto& reader) { check_start(start, reader); });
 }
-
-void read_start(ObjectReader& reader, JobStart& start) {
-    reader.require("argv");
-    read_policy(reader, start.policy);
-    reader.read("part", start.part);
-    reader.read("stays", start.stays);
-    reader.read_bytes("argv", start.argv);
-    reader.read_bytes("env", start.env);
-    reader.read_bytes("files", start.files);
-    reader.read_bytes("rank_command", start.rank_command);
-    reader.read("local_rank_at", start.local_rank_at);
-    reader.read_bytes("local_rank_option", start.local_rank_option);
-    reader.read("rank_secrets", start.rank_secrets);
-    reader.read("leaves_servers", start.leaves_servers);
-    read_before(reader, start.before);
-    read_objects(reader, "rank_env",
-                 [&](ObjectReader& rank) { rank.read_bytes("env", start.rank_env.emplace_back()); });
-    if (!reader.failed()) {
-        check_start(start, reader);
-    }
-}
+DEFINE_BY_FIELDS(JobStart)
 
 Result<JobStart> parse_job_start(std::string_view line) {
-    const auto object = parse_object(line, "the job's start");
-    TRY(object);
-    JobStart start;
-    ObjectReader reader(*object, "the job's start");
-    read_start(reader, start);
-    if (reader.failed()) {
-        return reader.error();
-    }
-    return start;
+    return parse<JobStart>(line, "the job's start");
 }
 
 } // namespace dockdist::wire

@@ -1,6 +1,6 @@
 #include "shared/wire/job_usage.hpp"
 
-#include "shared/wire/json_reader.hpp"
+#include "shared/wire/fields.hpp"
 
 #include <algorithm>
 #include <array>
@@ -61,7 +61,7 @@ bool read_figure(ObjectReader& reader, Figure& figure) {
     return true;
 }
 
-void read_value(ObjectReader& reader, const char* key, double& value) {
+void read_figure_value(ObjectReader& reader, const char* key, double& value) {
     reader.read(key, value);
     if (!(value >= -highest && value <= highest)) { // nor NaN
         reader.fail("\"" + std::string(key) + "\" is out of range");
@@ -145,6 +145,23 @@ json curve_object(const Curve& curve) {
     return object;
 }
 
+json curve_objects(const std::vector<Curve>& curves) {
+    auto array = json::array();
+    for (const auto& curve : curves) {
+        array.push_back(curve_object(curve));
+    }
+    return array;
+}
+
+void read_curves(ObjectReader& reader, const char* key, std::vector<Curve>& curves) {
+    read_objects(reader, key, [&](ObjectReader& curve) {
+        if (curves.size() >= most_curves) {
+            return curve.fail("there are too many");
+        }
+        read_curve(curve, curves);
+    });
+}
+
 } // namespace
 
 std::span<const FigureFacts> all_figures() {
@@ -155,89 +172,75 @@ const FigureFacts& facts_of(Figure figure) {
     return figure_table.at(static_cast<std::size_t>(figure));
 }
 
-std::string job_history_line(const JobHistory& history) {
-    json object{{"started_ms", history.started_ms}, {"step_ms", history.step_ms}, {"curves", json::array()}};
-    for (const auto& curve : history.curves) {
-        object["curves"].push_back(curve_object(curve));
-    }
-    return dump(object) + "\n";
+// Of the resolution that is kept of it.
+auto figure_of(auto& value, double resolution) {
+    return by(value, [resolution](double known) { return rounded(known, resolution); }, read_figure_value);
 }
 
-Result<JobHistory> parse_job_history(std::string_view line) {
-    const auto object = parse_object(line, "a job's history");
-    TRY(object);
-    JobHistory history;
-    ObjectReader reader(*object, "a job's history");
-    reader.read("started_ms", history.started_ms, 0, latest_start_ms);
-    reader.read("step_ms", history.step_ms, 1, longest_step_ms);
-    read_objects(reader, "curves", [&](ObjectReader& curve) {
-        if (history.curves.size() >= most_curves) {
-            return curve.fail("there are too many");
-        }
-        read_curve(curve, history.curves);
-    });
-    if (reader.failed()) {
-        return reader.error();
-    }
-    return history;
+void fields_of(auto& fields, Of<FigureUse> auto& use) {
+    const auto& facts = facts_of(use.figure);
+    fields.constant("figure", facts.name); // read before
+    fields("mean", read_by(use.mean, read_figure_value));
+    fields("peak", figure_of(use.peak, facts.resolution));
+    fields("seconds", figure_of(use.seconds, 0.001));
+    fields.when(use.peak_gpu >= 0, "peak_gpu", use.peak_gpu, -1, most_gpu);
+    fields.check(use.seconds >= 0, "\"seconds\" is negative");
 }
 
-void to_json(json& out, const JobUsage& usage) {
-    out = json{{"gpus", usage.gpus}, {"duration_ms", usage.duration_ms}, {"figures", json::array()}};
-    if (!usage.host.empty()) {
-        out["host"] = usage.host;
-    }
-    for (const auto& use : usage.figures) {
-        const auto& facts = facts_of(use.figure);
-        json object{{"figure", facts.name},
-                    {"mean", use.mean},
-                    {"peak", rounded(use.peak, facts.resolution)},
-                    {"seconds", rounded(use.seconds, 0.001)}};
-        if (use.peak_gpu >= 0) {
-            object["peak_gpu"] = use.peak_gpu;
-        }
-        out["figures"].push_back(std::move(object));
-    }
-    if (!usage.findings.empty()) {
-        out["findings"] = usage.findings;
-    }
-}
+namespace {
 
-void read_fields(ObjectReader& reader, JobUsage& usage) {
-    reader.read("gpus", usage.gpus, 0, most_gpu + 1);
-    reader.read("duration_ms", usage.duration_ms, 0, latest_start_ms);
-    reader.read("host", usage.host);
-    if (usage.host.size() > longest_host_mark) {
-        reader.fail("\"host\" is too long");
-    }
-    read_objects(reader, "figures", [&](ObjectReader& object) {
+// What a later dockdist knows beside these is left out.
+void read_figures(ObjectReader& reader, const char* key, std::vector<FigureUse>& figures) {
+    read_objects(reader, key, [&](ObjectReader& object) {
         FigureUse use;
         if (!read_figure(object, use.figure)) {
             return;
         }
-        read_value(object, "mean", use.mean);
-        read_value(object, "peak", use.peak);
-        read_value(object, "seconds", use.seconds);
-        object.read("peak_gpu", use.peak_gpu, -1, most_gpu);
-        if (use.seconds < 0) {
-            object.fail("\"seconds\" is negative");
-        }
-        if (std::ranges::find(usage.figures, use.figure, &FigureUse::figure) != usage.figures.end()) {
+        read_listed(object, use);
+        if (std::ranges::find(figures, use.figure, &FigureUse::figure) != figures.end()) {
             object.fail("a figure is there twice");
         }
-        usage.figures.push_back(use);
+        figures.push_back(use);
     });
-    std::ranges::sort(usage.figures, {}, &FigureUse::figure);
-    read_objects(reader, "findings", [&](ObjectReader& object) {
+    std::ranges::sort(figures, {}, &FigureUse::figure);
+}
+
+void read_findings(ObjectReader& reader, const char* key, std::vector<Finding>& findings) {
+    read_objects(reader, key, [&](ObjectReader& object) {
         Finding finding;
         if (!read_fields(object, finding)) {
             return;
         }
-        if (usage.findings.size() == most_kept_findings) {
+        if (findings.size() == most_kept_findings) {
             return object.fail("there are too many");
         }
-        usage.findings.push_back(std::move(finding));
+        findings.push_back(std::move(finding));
     });
+}
+
+} // namespace
+
+void fields_of(auto& fields, Of<JobUsage> auto& usage) {
+    fields("gpus", usage.gpus, 0, most_gpu + 1);
+    fields("duration_ms", usage.duration_ms, 0, latest_start_ms);
+    fields.omit_empty("host", usage.host, longest_host_mark);
+    fields("figures", read_by(usage.figures, read_figures));
+    fields.omit_empty("findings", read_by(usage.findings, read_findings));
+}
+DEFINE_BY_FIELDS(JobUsage)
+
+void fields_of(auto& fields, Of<JobHistory> auto& history) {
+    fields("started_ms", history.started_ms, 0, latest_start_ms);
+    fields("step_ms", history.step_ms, 1, longest_step_ms);
+    fields("curves", by(history.curves, curve_objects, read_curves));
+}
+
+std::string job_history_line(const JobHistory& history) {
+    return line_of(history);
+}
+
+Result<JobHistory> parse_job_history(std::string_view line) {
+    return parse<JobHistory>(line, "a job's history");
 }
 
 } // namespace dockdist::wire

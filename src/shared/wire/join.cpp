@@ -4,7 +4,6 @@
 #include "shared/core/subnet.hpp"
 #include "shared/wire/job_result.hpp"
 #include "shared/wire/job_usage.hpp"
-#include "shared/wire/json_reader.hpp"
 
 #include <algorithm>
 
@@ -16,49 +15,32 @@ using nlohmann::json;
 constexpr int most_nodes = 1 << 20;
 constexpr int longest_patience_ms = 24 * 3600 * 1000;
 
-void read_record(ObjectReader& reader, NodeRecord& record) {
-    reader.require("node");
-    reader.read("node", record.node);
-    reader.read("rank", record.rank);
-    reader.read("address", record.address);
-    reader.read("interface", record.interface);
-    reader.read("asked", record.asked, longest_asked);
-    reader.read("hostname", record.hostname);
-    reader.read("host", record.host, longest_host_mark);
-    reader.read("ssh_port", record.ssh_port);
-    reader.read("slots", record.slots);
-    reader.read("gpus", record.gpus);
-    reader.read("user", record.user);
-    reader.read("user_key", record.user_key);
-    reader.read("host_key", record.host_key);
-    read_object(reader, "rdma", [&](ObjectReader& rdma) { read_fields(rdma, record.rdma); });
-    reader.read("settings", record.settings, longest_settings);
-    reader.read("clock_ms", record.clock_ms);
-}
+constexpr Words<JoinMessage::Type, 4> message_types{{{JoinMessage::Type::hello, "hello"},
+                                                     {JoinMessage::Type::want, "want"},
+                                                     {JoinMessage::Type::ready, "ready"},
+                                                     {JoinMessage::Type::error, "error"}}};
 
-void read_settings(ObjectReader& reader, NodeSettings& settings) {
-    reader.read_bytes("env", settings.env);
-    reader.read_bytes("unset", settings.unset);
-    reader.read_bytes("workdir", settings.workdir);
-    read_object(reader, "history",
-                [&](ObjectReader& history) { read_history_limits(history, settings.history); });
-    if (!are_variables(settings.env)) {
-        reader.fail("\"env\" has a name or a value that no variable can have");
-    }
-    const auto& folder = settings.workdir;
-    if (has_nul(folder) || !(folder.empty() || folder.starts_with('/'))) {
-        reader.fail("\"workdir\" must be an absolute path");
-    }
-}
-
-void require_version(const json& object, ObjectReader& reader) {
+void read_version(ObjectReader& reader) {
     int theirs = 0;
     reader.require("version");
     reader.read("version", theirs);
-    if (!reader.failed() && object.contains("version") && theirs != version) {
+    if (!reader.failed() && theirs != version) {
         reader.fail("it speaks version " + std::to_string(theirs) + " of the protocol, this side version " +
                     std::to_string(version));
     }
+}
+
+void read_history(ObjectReader& reader, const char* key, HistoryLimits& limits) {
+    read_object(reader, key, [&](ObjectReader& object) { read_history_limits(object, limits); });
+}
+
+bool are_subnets(const std::vector<std::string>& texts) {
+    return texts.size() <= most_subnets &&
+           std::ranges::all_of(texts, [](const auto& text) { return read_subnet(text).has_value(); });
+}
+
+bool is_folder(const std::string& path) {
+    return !has_nul(path) && (path.empty() || path.starts_with('/'));
 }
 
 std::string typed_line(const char* type, json object) {
@@ -82,110 +64,98 @@ std::string members_hash(const Members& members) {
     return text;
 }
 
+void protocol_version(auto& fields) {
+    fields.writing([](auto& out) { out["version"] = version; });
+    fields.reading([](auto& reader) { read_version(reader); });
+}
+
+void fields_of(auto& fields, Of<JoinRequest> auto& request) {
+    protocol_version(fields);
+    fields.required("cluster", request.cluster);
+    fields.required("node", request.node);
+    fields("rank", request.rank);
+    fields("address", request.address);
+    fields("interface", request.interface);
+    fields("subnets", request.subnets);
+    fields("derived", request.derived);
+    fields("asked", request.asked, longest_asked);
+    fields("ssh_port", request.ssh_port, 0, highest_port);
+    fields("slots", request.slots);
+    fields("user", request.user);
+    fields("mounts", bytes_of(request.mounts));
+    fields("rdma", request.rdma);
+    fields("settings", request.settings, longest_settings);
+    fields("nodes", request.nodes, 1, most_nodes);
+    fields("nodes_beside", request.nodes_beside, 1, most_nodes);
+    fields("ready_timeout_ms", request.ready_timeout_ms);
+    fields.check(is_rdma_use(request.rdma), "\"rdma\" must be auto, required or off");
+    static_assert(most_subnets == 64);
+    fields.check(are_subnets(request.subnets), "\"subnets\" must be networks in CIDR form, 64 at most");
+}
+
 void to_json(json& out, const JoinRequest& request) {
-    out = json{{"version", version},
-               {"cluster", request.cluster},
-               {"node", request.node},
-               {"rank", request.rank},
-               {"address", request.address},
-               {"interface", request.interface},
-               {"subnets", request.subnets},
-               {"derived", request.derived},
-               {"asked", request.asked},
-               {"ssh_port", request.ssh_port},
-               {"slots", request.slots},
-               {"user", request.user},
-               {"mounts", json::array()},
-               {"rdma", request.rdma},
-               {"settings", request.settings},
-               {"nodes", request.nodes},
-               {"nodes_beside", request.nodes_beside},
-               {"ready_timeout_ms", request.ready_timeout_ms}};
-    for (const auto& target : request.mounts) {
-        out["mounts"].push_back(bytes_to_json(target));
-    }
+    out = listed_object(request);
+}
+
+Result<JoinRequest> parse_join_request(std::string_view text) {
+    return parse<JoinRequest>(text, "the join request");
+}
+
+void fields_of(auto& fields, Of<NodeRecord> auto& record) {
+    fields.required("node", record.node);
+    fields("rank", record.rank);
+    fields("address", record.address);
+    fields("interface", record.interface);
+    fields.omit_empty("asked", record.asked, longest_asked);
+    fields("hostname", record.hostname);
+    fields("host", record.host, longest_host_mark);
+    fields("ssh_port", record.ssh_port);
+    fields("slots", record.slots);
+    fields("gpus", record.gpus);
+    fields("user", record.user);
+    fields("user_key", record.user_key);
+    fields("host_key", record.host_key);
+    fields.omit_empty("rdma", record.rdma);
+    fields.omit_empty("settings", record.settings, longest_settings);
+    fields("clock_ms", record.clock_ms);
 }
 
 void to_json(json& out, const NodeRecord& record) {
-    out = json{{"node", record.node},           {"rank", record.rank},         {"address", record.address},
-               {"interface", record.interface}, {"hostname", record.hostname}, {"host", record.host},
-               {"ssh_port", record.ssh_port},   {"slots", record.slots},       {"gpus", record.gpus},
-               {"user", record.user},           {"user_key", record.user_key}, {"host_key", record.host_key},
-               {"clock_ms", record.clock_ms}};
-    if (!record.asked.empty()) {
-        out["asked"] = record.asked;
-    }
-    if (record.rdma != RdmaRecord{}) {
-        out["rdma"] = record.rdma;
-    }
-    if (!record.settings.empty()) {
-        out["settings"] = record.settings;
-    }
+    out = listed_object(record);
+}
+
+void fields_of(auto& fields, Of<NodeSettings> auto& settings) {
+    fields("env", bytes_of(settings.env));
+    fields("unset", bytes_of(settings.unset));
+    fields("workdir", bytes_of(settings.workdir));
+    fields("history", read_by(settings.history, read_history));
+    fields.check(are_variables(settings.env), "\"env\" has a name or a value that no variable can have");
+    fields.check(is_folder(settings.workdir), "\"workdir\" must be an absolute path");
+}
+
+void fields_of(auto& fields, Of<MembersNotice> auto& notice) {
+    fields.constant("type", "members");
+    fields.required("sha256", notice.sha256);
+    fields("first", notice.first, 1, most_nodes);
+    fields("patience_ms", notice.patience_ms, 0, longest_patience_ms);
+    fields("giver", notice.giver);
+    fields.omit_empty("settings", notice.settings);
+}
+
+std::string members_notice_line(const MembersNotice& notice) {
+    return line_of(notice);
+}
+
+Result<MembersNotice> parse_members_notice(std::string_view line) {
+    return parse<MembersNotice>(line, "the notice of members");
 }
 
 void to_json(json& out, const Members& members) {
     out = json{{"cluster", members.cluster}, {"nodes", members.nodes}};
 }
 
-Result<JoinRequest> parse_join_request(std::string_view text) {
-    const auto object = parse_object(text, "the join request");
-    TRY(object);
-    JoinRequest request;
-    ObjectReader reader(*object, "the join request");
-    require_version(*object, reader);
-    reader.require("cluster");
-    reader.require("node");
-    reader.read("cluster", request.cluster);
-    reader.read("node", request.node);
-    reader.read("rank", request.rank);
-    reader.read("address", request.address);
-    reader.read("interface", request.interface);
-    reader.read_bytes("subnets", request.subnets);
-    reader.read("derived", request.derived);
-    reader.read("asked", request.asked, longest_asked);
-    reader.read("ssh_port", request.ssh_port);
-    reader.read("slots", request.slots);
-    reader.read("user", request.user);
-    reader.read_bytes("mounts", request.mounts);
-    reader.read("rdma", request.rdma);
-    reader.read("settings", request.settings, longest_settings);
-    reader.read("nodes", request.nodes, 1, most_nodes);
-    reader.read("nodes_beside", request.nodes_beside, 1, most_nodes);
-    reader.read("ready_timeout_ms", request.ready_timeout_ms);
-    if (!is_rdma_use(request.rdma)) {
-        reader.fail("\"rdma\" must be auto, required or off");
-    }
-    if (request.ssh_port < 0 || request.ssh_port > 65535) {
-        reader.fail("\"ssh_port\" must be between 0 and 65535");
-    }
-    if (request.subnets.size() > most_subnets || !std::ranges::all_of(request.subnets, [](const auto& text) {
-            return read_subnet(text).has_value();
-        })) {
-        reader.fail("\"subnets\" must be networks in CIDR form, " + std::to_string(most_subnets) +
-                    " at most");
-    }
-    if (reader.failed()) {
-        return reader.error();
-    }
-    return request;
-}
-
-Result<MembersNotice> parse_members_notice(std::string_view line) {
-    const auto object = parse_object(line, "the notice of members");
-    TRY(object);
-    MembersNotice notice;
-    ObjectReader reader(*object, "the notice of members");
-    reader.require("sha256");
-    reader.read("sha256", notice.sha256);
-    reader.read("first", notice.first, 1, most_nodes);
-    reader.read("patience_ms", notice.patience_ms, 0, longest_patience_ms);
-    read_object(reader, "giver", [&](ObjectReader& giver) { read_record(giver, notice.giver.emplace()); });
-    read_object(reader, "settings",
-                [&](ObjectReader& settings) { read_settings(settings, notice.settings); });
-    if (reader.failed()) {
-        return reader.error();
-    }
-    return notice;
+std::string members_list(const Members& members) {
+    return dump(members);
 }
 
 Result<Members> parse_members(std::string_view list) {
@@ -202,7 +172,7 @@ Result<Members> parse_members(std::string_view list) {
             if (!node.is_object()) {
                 member.fail("it must be an object");
             } else {
-                read_record(member, members.nodes.emplace_back());
+                read_listed(member, members.nodes.emplace_back());
             }
             if (member.failed()) {
                 return member.error();
@@ -215,34 +185,30 @@ Result<Members> parse_members(std::string_view list) {
     return members;
 }
 
+void fields_of(auto& fields, Of<Unreached> auto& peer) {
+    fields("node", peer.node);
+    fields("cause", peer.cause);
+}
+
+// A line of another type is no error: a log holds others, too.
 Result<JoinMessage> parse_join_message(std::string_view line) {
     const auto object = parse_object(line, "a line from the node");
     TRY(object);
     JoinMessage message;
     ObjectReader reader(*object, "a line from the node");
-    std::string type;
     reader.require("type");
-    reader.read("type", type);
-    if (type == "hello") {
-        message.type = JoinMessage::Type::hello;
-        require_version(*object, reader);
-        read_record(reader, message.record);
-    } else if (type == "ready") {
-        message.type = JoinMessage::Type::ready;
+    read_field(reader, "type", named_if_known(message.type, message_types));
+    if (message.type == JoinMessage::Type::hello) {
+        read_version(reader);
+        read_listed(reader, message.record);
+    } else if (message.type == JoinMessage::Type::ready) {
         reader.read("members_hash", message.members_hash);
         if (object->contains("node")) {
-            read_record(reader, message.record);
+            read_listed(reader, message.record);
         }
-    } else if (type == "want") {
-        message.type = JoinMessage::Type::want;
-    } else if (type == "error") {
-        message.type = JoinMessage::Type::error;
+    } else if (message.type == JoinMessage::Type::error) {
         message.error = read_error(reader);
-        read_objects(reader, "unreached", [&](ObjectReader& peer) {
-            auto& unreached = message.unreached.emplace_back();
-            peer.read("node", unreached.node);
-            peer.read("cause", unreached.cause);
-        });
+        read_field(reader, "unreached", message.unreached);
     }
     if (reader.failed()) {
         return reader.error();
@@ -256,24 +222,6 @@ std::string hello_line(const NodeRecord& record) {
     return typed_line("hello", std::move(object));
 }
 
-std::string members_notice_line(const MembersNotice& notice) {
-    json object{{"sha256", notice.sha256}, {"first", notice.first}, {"patience_ms", notice.patience_ms}};
-    if (notice.giver) {
-        object["giver"] = *notice.giver;
-    }
-    if (notice.settings != NodeSettings{}) {
-        object["settings"] = {{"env", bytes_object(notice.settings.env)},
-                              {"unset", bytes_array(notice.settings.unset)},
-                              {"workdir", bytes_to_json(notice.settings.workdir)},
-                              {"history", notice.settings.history}};
-    }
-    return typed_line("members", std::move(object));
-}
-
-std::string members_list(const Members& members) {
-    return dump(members);
-}
-
 std::string want_line() {
     return typed_line("want", json::object());
 }
@@ -284,8 +232,8 @@ std::string ready_line() {
 
 std::string error_line(const Error& error, const std::vector<Unreached>& unreached) {
     auto object = error_to_json(error);
-    for (const auto& peer : unreached) {
-        object["unreached"].push_back({{"node", peer.node}, {"cause", peer.cause}});
+    if (!unreached.empty()) {
+        object["unreached"] = json_of(unreached);
     }
     return typed_line("error", std::move(object));
 }

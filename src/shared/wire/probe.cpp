@@ -1,21 +1,22 @@
 #include "shared/wire/probe.hpp"
 
-#include "shared/wire/json_reader.hpp"
+#include "shared/wire/fields.hpp"
 
 namespace dockdist::wire {
+
+void fields_of(auto& fields, Of<ProbeEnd> auto& end) {
+    fields("code", end.code);
+    fields("signal", end.signal);
+    fields("message", end.message);
+    fields("hint", end.hint);
+}
 
 std::string probe_line(int local_rank, nlohmann::json line) {
     return dump({{"probe", local_rank}, {"line", std::move(line)}}) + "\n";
 }
 
 std::string probe_end_line(int local_rank, const ProbeEnd& end) {
-    return dump({{"probe", local_rank},
-                 {"ended",
-                  {{"code", end.code},
-                   {"signal", end.signal},
-                   {"message", end.message},
-                   {"hint", end.hint}}}}) +
-           "\n";
+    return dump({{"probe", local_rank}, {"ended", json_of(end)}}) + "\n";
 }
 
 std::string rdma_line(const std::vector<std::string>& devices) {
@@ -38,16 +39,8 @@ Result<ProbeMessage> parse_probe_message(std::string_view line) {
         }
         if (const auto* told = reader.object("line")) {
             message.line = *told;
-        } else if (const auto* ended = reader.object("ended")) {
-            auto& end = message.end.emplace();
-            ObjectReader fields(*ended, what);
-            fields.read("code", end.code);
-            fields.read("signal", end.signal);
-            fields.read("message", end.message);
-            fields.read("hint", end.hint);
-            if (fields.failed()) {
-                return fields.error();
-            }
+        } else if (reader.object("ended") != nullptr) {
+            read_field(reader, "ended", message.end.emplace());
         } else if (!reader.failed()) {
             reader.fail("\"line\" or \"ended\" is missing");
         }

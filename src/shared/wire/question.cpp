@@ -1,16 +1,13 @@
 #include "shared/wire/question.hpp"
 
-#include "shared/wire/json_reader.hpp"
+#include "shared/wire/fields.hpp"
 
 namespace dockdist::wire {
 
-void to_json(nlohmann::json& json, const Question& question) {
-    json = {{"name", question.name}, {"argv", bytes_array(question.argv)}};
+void fields_of(auto& fields, Of<Question> auto& question) {
+    fields("name", question.name);
+    fields("argv", bytes_of(question.argv));
 }
-
-void read_fields(ObjectReader& reader, Question& question) {
-    reader.read("name", question.name);
-    reader.read_bytes("argv", question.argv);
-}
+DEFINE_BY_FIELDS(Question)
 
 } // namespace dockdist::wire

@@ -1,7 +1,7 @@
 #include "shared/wire/rdma.hpp"
 
 #include "shared/core/ip_address.hpp"
-#include "shared/wire/json_reader.hpp"
+#include "shared/wire/fields.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -21,12 +21,9 @@ bool is_device_letter(char c) {
            c == '-' || c == '.';
 }
 
-void read_port_word(ObjectReader& reader, const char* key, std::string& word) {
-    reader.read(key, word);
-    const bool plain = std::ranges::all_of(word, [](char c) { return c >= ' ' && c < '\x7F'; });
-    if (!plain || word.size() > longest_word) {
-        reader.fail(std::string("\"") + key + "\" of an RDMA port must be a short plain word");
-    }
+bool is_port_word(std::string_view word) {
+    return word.size() <= longest_word &&
+           std::ranges::all_of(word, [](char c) { return c >= ' ' && c < '\x7F'; });
 }
 
 void read_gid(ObjectReader& reader, const json& item, RdmaGid& gid) {
@@ -47,6 +44,27 @@ void read_gid(ObjectReader& reader, const json& item, RdmaGid& gid) {
     }
     gid.index = static_cast<int>(index);
     gid.prefix = static_cast<int>(prefix);
+}
+
+json gid_arrays(const std::vector<RdmaGid>& gids) {
+    auto arrays = json::array();
+    for (const auto& gid : gids) {
+        arrays.push_back({gid.index, gid.address, gid.prefix, gid.netdev});
+    }
+    return arrays;
+}
+
+void read_gids(ObjectReader& reader, const char* key, std::vector<RdmaGid>& gids) {
+    const auto* const items = reader.array(key);
+    if (items == nullptr) {
+        return;
+    }
+    if (items->size() > most_rdma_gids) {
+        return reader.fail("an RDMA port with too many GIDs");
+    }
+    for (const auto& item : *items) {
+        read_gid(reader, item, gids.emplace_back());
+    }
 }
 
 } // namespace
@@ -105,97 +123,47 @@ bool is_rdma_device(std::string_view name) {
            std::ranges::all_of(name, is_device_letter);
 }
 
-void to_json(json& out, const RdmaPort& port) {
-    out = {{"device", port.device}, {"port", port.port}, {"state", port.state}};
-    for (const auto& [key, word] : {std::pair("link", &port.link), std::pair("netdev", &port.netdev),
-                                    std::pair("bond", &port.bond), std::pair("pci", &port.pci),
-                                    std::pair("part_of", &port.part_of), std::pair("prefix", &port.prefix)}) {
-        if (!word->empty()) {
-            out[key] = *word;
-        }
-    }
-    if (port.mbps > 0) {
-        out["mbps"] = port.mbps;
-    }
-    if (port.outside) {
-        out["outside"] = true;
-    }
-    for (const auto& gid : port.gids) {
-        out["gids"].push_back({gid.index, gid.address, gid.prefix, gid.netdev});
-    }
+void port_word(auto& fields, const char* key, auto& word) {
+    fields.omit_empty(key, word);
+    fields.check(is_port_word(word), "a word of an RDMA port must be short and plain");
 }
 
-void read_fields(ObjectReader& reader, RdmaPort& port) {
-    reader.require("device");
-    reader.read("device", port.device);
-    if (!is_rdma_device(port.device)) {
-        reader.fail("an RDMA device with an invalid name");
-    }
-    reader.read("port", port.port, 0, most_ports_of_a_device);
-    reader.read("mbps", port.mbps, 0, fastest_mbps);
-    read_port_word(reader, "link", port.link);
-    read_port_word(reader, "state", port.state);
-    read_port_word(reader, "netdev", port.netdev);
-    read_port_word(reader, "bond", port.bond);
-    read_port_word(reader, "pci", port.pci);
-    read_port_word(reader, "part_of", port.part_of);
-    read_port_word(reader, "prefix", port.prefix);
-    reader.read("outside", port.outside);
-    if (const auto* gids = reader.array("gids")) {
-        if (gids->size() > most_rdma_gids) {
-            return reader.fail("an RDMA port with too many GIDs");
-        }
-        for (const auto& item : *gids) {
-            read_gid(reader, item, port.gids.emplace_back());
-        }
-    }
+void fields_of(auto& fields, Of<RdmaPort> auto& port) {
+    fields.required("device", port.device);
+    fields.check(is_rdma_device(port.device), "an RDMA device with an invalid name");
+    fields("port", port.port, 0, most_ports_of_a_device);
+    fields.omit_empty("mbps", port.mbps, 0, fastest_mbps);
+    fields("state", port.state);
+    fields.check(is_port_word(port.state), "the \"state\" of an RDMA port must be a short plain word");
+    port_word(fields, "link", port.link);
+    port_word(fields, "netdev", port.netdev);
+    port_word(fields, "bond", port.bond);
+    port_word(fields, "pci", port.pci);
+    port_word(fields, "part_of", port.part_of);
+    port_word(fields, "prefix", port.prefix);
+    fields.omit_empty("outside", port.outside);
+    fields.omit_empty("gids", by(port.gids, gid_arrays, read_gids));
 }
+DEFINE_BY_FIELDS(RdmaPort)
 
 void read_rdma_ports(ObjectReader& reader, const char* key, std::vector<RdmaPort>& ports) {
-    const auto* items = reader.array(key);
-    if (items != nullptr && items->size() > most_rdma_ports) {
-        return reader.fail(std::string("\"") + key + "\" holds too many RDMA ports");
-    }
-    read_objects(reader, key, [&](ObjectReader& port) { read_fields(port, ports.emplace_back()); });
+    read_field(reader, key, ports, most_rdma_ports);
 }
 
-void to_json(json& out, const RdmaRecord& record) {
-    out = {{"use", record.use}};
-    if (record.inside) {
-        out["inside"] = true;
-    }
-    if (!record.ports.empty()) {
-        out["ports"] = record.ports;
-    }
-    if (!record.nccl.empty()) {
-        out["nccl"] = record.nccl;
-    }
-    if (!record.yours.empty()) {
-        out["yours"] = record.yours;
-    }
-    if (record.cut) {
-        out["cut"] = true;
-    }
+void fields_of(auto& fields, Of<RdmaRecord> auto& record) {
+    fields("use", record.use);
+    fields.check(is_rdma_use(record.use), "\"use\" of RDMA must be auto, required or off");
+    fields.omit_empty("inside", record.inside);
+    fields.omit_empty("ports", record.ports, most_rdma_ports);
+    fields.omit_empty("nccl", record.nccl, longest_word);
+    fields.check(record.nccl.find_first_not_of("0123456789.") == std::string::npos,
+                 "\"nccl\" must be a version");
+    fields.omit_empty("yours", record.yours);
+    fields.check(record.yours.size() <= most_rdma_variables &&
+                     std::ranges::all_of(record.yours, is_rdma_device),
+                 "\"yours\" must be names of variables");
+    fields.omit_empty("cut", record.cut);
 }
-
-void read_fields(ObjectReader& reader, RdmaRecord& record) {
-    reader.read("use", record.use);
-    if (!is_rdma_use(record.use)) {
-        reader.fail("\"use\" of RDMA must be auto, required or off");
-    }
-    reader.read("inside", record.inside);
-    reader.read("nccl", record.nccl);
-    if (record.nccl.size() > longest_word ||
-        record.nccl.find_first_not_of("0123456789.") != std::string::npos) {
-        reader.fail("\"nccl\" must be a version");
-    }
-    reader.read_bytes("yours", record.yours);
-    if (record.yours.size() > most_rdma_variables ||
-        !std::ranges::all_of(record.yours, [](const auto& name) { return is_rdma_device(name); })) {
-        reader.fail("\"yours\" must be names of variables");
-    }
-    read_rdma_ports(reader, "ports", record.ports);
-    reader.read("cut", record.cut);
-}
+DEFINE_BY_FIELDS(RdmaRecord)
 
 } // namespace dockdist::wire

@@ -1,7 +1,7 @@
 #include "shared/wire/setup.hpp"
 
 #include "shared/core/encode.hpp"
-#include "shared/wire/json_reader.hpp"
+#include "shared/wire/fields.hpp"
 
 namespace dockdist::wire {
 namespace {
@@ -13,36 +13,28 @@ bool is_setup_digest(std::string_view text) {
     return text.size() == setup_digest_size && is_hex(text);
 }
 
+bool is_setup_digest_or_empty(std::string_view text) {
+    return text.empty() || is_setup_digest(text);
+}
+
 } // namespace
 
+void fields_of(auto& fields, Of<SetupLine> auto& line) {
+    fields.required("run", bytes_of(line.run));
+    fields("user", bytes_of(line.user));
+    fields("target", bytes_of(line.target));
+    fields("digest", line.digest);
+    fields("again", line.again);
+    fields.check(is_setup_digest_or_empty(line.digest) && is_setup_digest_or_empty(line.again),
+                 "a digest is invalid");
+}
+
 std::string to_text(const SetupLine& line) {
-    return dump({{"run", bytes_to_json(line.run)},
-                 {"user", bytes_to_json(line.user)},
-                 {"target", bytes_to_json(line.target)},
-                 {"digest", line.digest},
-                 {"again", line.again}});
+    return text_of(line);
 }
 
 Result<SetupLine> parse_setup_line(std::string_view text) {
-    constexpr std::string_view what = "the line of `setup`";
-    const auto object = parse_object(text, what);
-    TRY(object);
-    SetupLine line;
-    ObjectReader reader(*object, what);
-    reader.require("run");
-    reader.read_bytes("run", line.run);
-    reader.read_bytes("user", line.user);
-    reader.read_bytes("target", line.target);
-    reader.read("digest", line.digest);
-    reader.read("again", line.again);
-    if ((!line.digest.empty() && !is_setup_digest(line.digest)) ||
-        (!line.again.empty() && !is_setup_digest(line.again))) {
-        reader.fail("a digest is invalid");
-    }
-    if (reader.failed()) {
-        return reader.error();
-    }
-    return line;
+    return parse<SetupLine>(text, "the line of `setup`");
 }
 
 std::string to_text(const SetupState& state) {

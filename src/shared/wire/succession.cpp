@@ -1,7 +1,6 @@
 #include "shared/wire/succession.hpp"
 
 #include "shared/wire/job_result.hpp"
-#include "shared/wire/json_reader.hpp"
 
 namespace dockdist::wire {
 namespace {
@@ -16,8 +15,8 @@ json version_array(const JobRecord::Version& version) {
     return json::array({version.term, version.revision});
 }
 
-void read_version(ObjectReader& reader, JobRecord::Version& version) {
-    const auto* const pair = reader.array("version");
+void read_version_array(ObjectReader& reader, const char* key, JobRecord::Version& version) {
+    const auto* const pair = reader.array(key);
     if (pair == nullptr) {
         return;
     }
@@ -30,99 +29,78 @@ void read_version(ObjectReader& reader, JobRecord::Version& version) {
     version = {(*pair)[0].get<std::int64_t>(), (*pair)[1].get<std::int64_t>()};
 }
 
-json record_object(const JobRecord& record) {
-    return {{"version", version_array(record.version)},
-            {"attempt", record.attempt},
-            {"leaving", record.leaving},
-            {"policy", record.policy}};
-}
-
-void read_record(ObjectReader& reader, std::optional<JobRecord>& record, std::size_t parts) {
-    read_object(reader, "record", [&](ObjectReader& object) {
-        auto& read = record.emplace();
-        read_version(object, read.version);
-        object.read("attempt", read.attempt, 0, latest_attempt);
-        read_policy(object, read.policy);
-        if (read.policy.parts.size() != parts) {
-            return object.fail("\"policy\" is of a job with other parts");
+void check_record(ObjectReader& reader, const std::optional<JobRecord>& record, std::size_t parts) {
+    if (!record) {
+        return;
+    }
+    if (record->policy.parts.size() != parts) {
+        return reader.fail("the \"policy\" of \"record\" is of a job with other parts");
+    }
+    for (const auto part : record->leaving) {
+        if (static_cast<std::size_t>(part) >= parts) {
+            return reader.fail("\"leaving\" names a part that there is not");
         }
-        if (const auto* leaving = object.array("leaving")) {
-            for (const auto& part : *leaving) {
-                if (!part.is_number_integer() || part < 0 || part >= parts) {
-                    return object.fail("\"leaving\" names a part that there is not");
-                }
-                read.leaving.push_back(part.get<int>());
-            }
-        }
-    });
+    }
 }
 
 } // namespace
 
+void fields_of(auto& fields, Of<JobRecord> auto& record) {
+    fields("version", by(record.version, version_array, read_version_array));
+    fields("attempt", record.attempt, 0, latest_attempt);
+    fields("policy", record.policy);
+    fields("leaving", record.leaving, 0, any_int, "parts");
+}
+
+void fields_of(auto& fields, Of<LinkGreeting> auto& greeting) {
+    fields.required("part", greeting.part, 0, any_int);
+    fields("term", greeting.term, 0, latest_term);
+}
+
+void fields_of(auto& fields, Of<LinkPing> auto& ping) {
+    fields.constant("type", "ping");
+    fields.required("term", ping.term, 0, latest_term);
+    fields("number", ping.number);
+    fields.omit_empty("leads", ping.leads);
+    fields.omit_empty("resigns", ping.resigns);
+    fields.omit_empty("wants_record", ping.wants_record);
+    fields("record", ping.record);
+}
+
+void fields_of(auto& fields, Of<LinkPong> auto& pong) {
+    fields.required("term", pong.term, 0, latest_term);
+    fields("number", pong.number);
+    fields("leads", pong.leads);
+    fields("attempt", pong.attempt, 0, latest_attempt);
+    fields("version", by(pong.version, version_array, read_version_array));
+    fields("record", pong.record);
+}
+
 std::string link_greeting(const LinkGreeting& greeting) {
-    return dump({{"part", greeting.part}, {"term", greeting.term}}) + "\n";
+    return line_of(greeting);
 }
 
 Result<LinkGreeting> parse_link_greeting(std::string_view line, std::size_t parts) {
-    const auto object = parse_object(line, "a member's greeting");
-    TRY(object);
-    ObjectReader reader(*object, "a member's greeting");
-    LinkGreeting greeting;
-    int part = 0;
-    reader.require("part");
-    reader.read("part", part, 0, static_cast<int>(parts) - 1);
-    reader.read("term", greeting.term, 0, latest_term);
-    if (reader.failed()) {
-        return reader.error();
-    }
-    greeting.part = static_cast<std::size_t>(part);
-    return greeting;
+    return parse<LinkGreeting>(line, "a member's greeting",
+                               [parts](ObjectReader& reader, const LinkGreeting& greeting) {
+                                   if (greeting.part >= parts) {
+                                       reader.fail("\"part\" is none of the job's");
+                                   }
+                               });
 }
 
 std::string link_ping(const LinkPing& ping) {
-    json object{{"type", "ping"}, {"term", ping.term}, {"number", ping.number}};
-    const auto flag = [&](const char* key, bool is_so) {
-        if (is_so) {
-            object[key] = true;
-        }
-    };
-    flag("leads", ping.leads);
-    flag("resigns", ping.resigns);
-    flag("wants_record", ping.wants_record);
-    if (ping.record) {
-        object["record"] = record_object(*ping.record);
-    }
-    return dump(object) + "\n";
+    return line_of(ping);
 }
 
 Result<LinkPing> parse_link_ping(std::string_view line, std::size_t parts) {
-    const auto object = parse_object(line, "a coordinator's ping");
-    TRY(object);
-    ObjectReader reader(*object, "a coordinator's ping");
-    LinkPing ping;
-    reader.require("term");
-    reader.read("term", ping.term, 0, latest_term);
-    reader.read("number", ping.number);
-    reader.read("leads", ping.leads);
-    reader.read("resigns", ping.resigns);
-    reader.read("wants_record", ping.wants_record);
-    read_record(reader, ping.record, parts);
-    if (reader.failed()) {
-        return reader.error();
-    }
-    return ping;
+    return parse<LinkPing>(line, "a coordinator's ping", [parts](ObjectReader& reader, const LinkPing& ping) {
+        check_record(reader, ping.record, parts);
+    });
 }
 
 std::string link_pong(const LinkPong& pong) {
-    json object{{"term", pong.term},
-                {"number", pong.number},
-                {"leads", pong.leads},
-                {"attempt", pong.attempt},
-                {"version", version_array(pong.version)}};
-    if (pong.record) {
-        object["record"] = record_object(*pong.record);
-    }
-    return std::string(pong_head) + "," + dump(object).substr(1) + "\n";
+    return std::string(pong_head) + "," + line_of(pong).substr(1);
 }
 
 bool is_link_pong(std::string_view line) {
@@ -130,21 +108,9 @@ bool is_link_pong(std::string_view line) {
 }
 
 Result<LinkPong> parse_link_pong(std::string_view line, std::size_t parts) {
-    const auto object = parse_object(line, "a member's pong");
-    TRY(object);
-    ObjectReader reader(*object, "a member's pong");
-    LinkPong pong;
-    reader.require("term");
-    reader.read("term", pong.term, 0, latest_term);
-    reader.read("number", pong.number);
-    reader.read("leads", pong.leads);
-    reader.read("attempt", pong.attempt, 0, latest_attempt);
-    read_version(reader, pong.version);
-    read_record(reader, pong.record, parts);
-    if (reader.failed()) {
-        return reader.error();
-    }
-    return pong;
+    return parse<LinkPong>(line, "a member's pong", [parts](ObjectReader& reader, const LinkPong& pong) {
+        check_record(reader, pong.record, parts);
+    });
 }
 
 } // namespace dockdist::wire

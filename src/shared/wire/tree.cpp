@@ -1,7 +1,7 @@
 #include "shared/wire/tree.hpp"
 
 #include "shared/core/text.hpp"
-#include "shared/wire/json_reader.hpp"
+#include "shared/wire/fields.hpp"
 #include "shared/wire/little_endian.hpp"
 
 #include <algorithm>
@@ -139,21 +139,17 @@ Result<std::optional<SyncMessage>> SyncDecoder::next() {
     return std::optional<SyncMessage>(std::move(message));
 }
 
+void fields_of(auto& fields, Of<SyncOpening> auto& opening) {
+    fields("user", bytes_of(opening.user));
+    fields("workdir", bytes_of(opening.workdir));
+}
+
 std::string sync_opening(const SyncOpening& opening) {
-    return dump({{"user", bytes_to_json(opening.user)}, {"workdir", bytes_to_json(opening.workdir)}});
+    return text_of(opening);
 }
 
 Result<SyncOpening> parse_sync_opening(std::string_view text) {
-    const auto object = parse_object(text, "the argument");
-    TRY(object);
-    SyncOpening opening;
-    ObjectReader reader(*object, "the argument");
-    reader.read_bytes("user", opening.user);
-    reader.read_bytes("workdir", opening.workdir);
-    if (reader.failed()) {
-        return reader.error();
-    }
-    return opening;
+    return parse<SyncOpening>(text, "the argument");
 }
 
 } // namespace dockdist::wire

@@ -1,11 +1,8 @@
 #include "shared/wire/tunnel.hpp"
 
-#include "shared/wire/json_reader.hpp"
+#include "shared/wire/fields.hpp"
 #include "shared/wire/little_endian.hpp"
 
-#include <algorithm>
-#include <array>
-#include <limits>
 #include <utility>
 
 namespace dockdist::wire {
@@ -14,9 +11,8 @@ namespace {
 constexpr std::size_t tunnel_window_size = 4;
 constexpr std::size_t longest_host = 255;
 constexpr std::size_t longest_socket_path = 107;
-constexpr int highest_port = 65535;
 
-constexpr std::array<std::pair<TunnelFailure::Kind, std::string_view>, 8> failure_names{{
+constexpr Words<TunnelFailure::Kind, 8> failure_words{{
     {TunnelFailure::Kind::other, "other"},
     {TunnelFailure::Kind::refused, "refused"},
     {TunnelFailure::Kind::unreachable, "unreachable"},
@@ -33,79 +29,48 @@ Error damaged_tunnel(std::string message) {
 
 } // namespace
 
+void fields_of(auto& fields, Of<TunnelAsk> auto& ask) {
+    fields.required("lease_ms", ask.lease_ms, 1, any_count / 2);
+    fields.omit_empty("on_host", ask.on_host);
+    fields.when(ask.on_host, "own_peers", ask.own_peers);
+}
+
 std::string tunnel_ask(const TunnelAsk& ask) {
-    nlohmann::json object{{"lease_ms", ask.lease_ms}};
-    if (ask.on_host) {
-        object["on_host"] = true;
-        object["own_peers"] = ask.own_peers;
-    }
-    return dump(object);
+    return text_of(ask);
 }
 
 Result<TunnelAsk> parse_tunnel_ask(std::string_view text) {
-    constexpr auto* what = "what a tunnel asks for";
-    const auto object = parse_object(text, what);
-    TRY(object);
-    TunnelAsk ask;
-    ObjectReader reader(*object, what);
-    reader.require("lease_ms");
-    reader.read("lease_ms", ask.lease_ms, 1, std::numeric_limits<std::int64_t>::max() / 2);
-    reader.read("on_host", ask.on_host);
-    reader.read("own_peers", ask.own_peers);
-    if (reader.failed()) {
-        return reader.error();
-    }
-    return ask;
+    return parse<TunnelAsk>(text, "what a tunnel asks for");
+}
+
+void fields_of(auto& fields, Of<TunnelTarget> auto& target) {
+    fields("host", target.host, longest_host);
+    fields.required("port", target.port, target.is_path() ? 0 : 1, target.is_path() ? 0 : highest_port);
+    fields.check(!target.is_path() || target.host.size() <= longest_socket_path,
+                 "\"host\" is longer than a unix socket's path may be");
+    fields.check(target.host.find('\0') == std::string::npos, "\"host\" is not a host's name");
 }
 
 std::string tunnel_target(const TunnelTarget& target) {
-    return dump({{"host", target.host}, {"port", target.port}});
+    return text_of(target);
 }
 
 Result<TunnelTarget> parse_tunnel_target(std::string_view text) {
-    constexpr auto* what = "a tunnel's target";
-    const auto object = parse_object(text, what);
-    TRY(object);
-    TunnelTarget target;
-    ObjectReader reader(*object, what);
-    reader.read("host", target.host);
-    reader.require("port");
-    reader.read("port", target.port, target.is_path() ? 0 : 1, target.is_path() ? 0 : highest_port);
-    if (target.is_path() && target.host.size() > longest_socket_path) {
-        reader.fail("\"host\" is longer than a unix socket's path may be");
-    }
-    if (target.host.size() > longest_host || target.host.find('\0') != std::string::npos) {
-        reader.fail("\"host\" is not a host's name");
-    }
-    if (reader.failed()) {
-        return reader.error();
-    }
-    return target;
+    return parse<TunnelTarget>(text, "a tunnel's target");
+}
+
+void fields_of(auto& fields, Of<TunnelFailure> auto& failure) {
+    fields("kind", named_if_known(failure.kind, failure_words));
+    fields("message", failure.message);
 }
 
 std::string tunnel_failure(const TunnelFailure& failure) {
     constexpr std::size_t longest_message = 512; // six bytes each, as JSON has a control character
-    const auto* const name =
-        std::ranges::find(failure_names, failure.kind, &decltype(failure_names)::value_type::first);
-    return dump({{"kind", name->second}, {"message", failure.message.substr(0, longest_message)}});
+    return text_of(TunnelFailure{failure.kind, failure.message.substr(0, longest_message)});
 }
 
 Result<TunnelFailure> parse_tunnel_failure(std::string_view text) {
-    constexpr auto* what = "a tunnel's failure";
-    const auto object = parse_object(text, what);
-    TRY(object);
-    TunnelFailure failure;
-    std::string kind;
-    ObjectReader reader(*object, what);
-    reader.read("kind", kind);
-    reader.read("message", failure.message);
-    if (reader.failed()) {
-        return reader.error();
-    }
-    for (const auto& [value, name] : failure_names) {
-        failure.kind = name == kind ? value : failure.kind;
-    }
-    return failure;
+    return parse<TunnelFailure>(text, "a tunnel's failure");
 }
 
 void append_tunnel_frame(std::string& out, TunnelKind kind, std::uint32_t channel, std::string_view payload) {

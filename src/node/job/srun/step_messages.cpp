@@ -1,169 +1,98 @@
 #include "node/job/srun/step_messages.hpp"
 
-#include "shared/core/text.hpp"
+#include "shared/wire/fields.hpp"
 #include "shared/wire/frame.hpp"
 #include "shared/wire/job.hpp"
-#include "shared/wire/json_reader.hpp"
 
-#include <algorithm>
-#include <array>
 #include <csignal>
 
 namespace dockdist::node {
 namespace {
 
-constexpr std::array<std::pair<StepMessage::Type, const char*>, 8> type_names{
-    {{StepMessage::Type::opening, "opening"},
-     {StepMessage::Type::start, "start"},
-     {StepMessage::Type::signal, "signal"},
-     {StepMessage::Type::end, "end"},
-     {StepMessage::Type::prepared, "prepared"},
-     {StepMessage::Type::error, "error"},
-     {StepMessage::Type::task_ended, "task_ended"},
-     {StepMessage::Type::ended, "ended"}}};
-constexpr int most_ports = 10000;
+using StepType = StepMessage::Type;
+constexpr wire::Words<StepType, 8> step_types{{{StepType::opening, "opening"},
+                                               {StepType::start, "start"},
+                                               {StepType::signal, "signal"},
+                                               {StepType::end, "end"},
+                                               {StepType::prepared, "prepared"},
+                                               {StepType::error, "error"},
+                                               {StepType::task_ended, "task_ended"},
+                                               {StepType::ended, "ended"}}};
+constexpr std::size_t most_ports = 10000;
 constexpr std::int64_t longest_grace_ms = 3'600'000;
-
-nlohmann::json to_object(const StepOpening& opening) {
-    return {{"step", opening.step},
-            {"tasks", opening.tasks},
-            {"gpus", opening.gpus},
-            {"gpus_per_task", opening.gpus_per_task},
-            {"overcommit", opening.overcommit},
-            {"ports", opening.ports}};
-}
-
-nlohmann::json to_object(const StepStart& start) {
-    nlohmann::json object{{"argv", wire::bytes_array(start.argv)},
-                          {"env", nlohmann::json::object()},
-                          {"unset", wire::bytes_array(start.unset)},
-                          {"folder", wire::bytes_to_json(start.folder)},
-                          {"first_rank", start.first_rank},
-                          {"world", start.world},
-                          {"input_of", start.input_of}};
-    for (const auto& [name, value] : start.env) {
-        object["env"][name] = wire::bytes_to_json(value);
-    }
-    return object;
-}
-
-nlohmann::json to_object(const StepMessage& message) {
-    switch (message.type) {
-    case StepMessage::Type::opening:
-        return to_object(message.opening);
-    case StepMessage::Type::start:
-        return to_object(message.start);
-    case StepMessage::Type::signal:
-        return {{"number", message.number}};
-    case StepMessage::Type::end:
-        return {{"grace_ms", message.grace_ms}, {"signal", message.signal}, {"with_job", message.with_job}};
-    case StepMessage::Type::prepared:
-        return {{"ports", message.prepared.ports}, {"gpus", message.prepared.gpus}};
-    case StepMessage::Type::error:
-        return {{"message", message.message}};
-    case StepMessage::Type::task_ended:
-        return {{"rank", message.task.rank}, {"code", message.task.code}, {"signal", message.task.signal}};
-    case StepMessage::Type::ended:
-        return nlohmann::json::object();
-    }
-    return {};
-}
-
-void read(wire::ObjectReader& reader, StepOpening& opening) {
-    reader.read("step", opening.step);
-    reader.read("tasks", opening.tasks, 1, wire::max_rank);
-    reader.read("gpus", opening.gpus, -1, wire::max_rank);
-    reader.read("gpus_per_task", opening.gpus_per_task, 0, wire::max_rank);
-    reader.read("overcommit", opening.overcommit);
-    reader.read("ports", opening.ports, 0, most_ports);
-    if (!wire::is_job_id(opening.step)) {
-        reader.fail("an invalid name of a step");
-    }
-}
-
-void read(wire::ObjectReader& reader, StepStart& start) {
-    reader.read_bytes("argv", start.argv);
-    reader.read_bytes("env", start.env);
-    reader.read_bytes("unset", start.unset);
-    reader.read_bytes("folder", start.folder);
-    reader.read("first_rank", start.first_rank, 0, wire::max_rank);
-    reader.read("world", start.world, 1, wire::max_rank);
-    reader.read("input_of", start.input_of, no_task, wire::max_rank);
-    if (start.argv.empty()) {
-        reader.fail("a step without a command");
-    }
-}
-
-void read_ports(wire::ObjectReader& reader, std::vector<int>& ports) {
-    const auto* list = reader.array("ports");
-    if (list == nullptr || list->size() > most_ports) {
-        return reader.fail("an invalid list of ports");
-    }
-    for (const auto& port : *list) {
-        if (!port.is_number_integer() || port < 1 || port > 65535) {
-            return reader.fail("an invalid port");
-        }
-        ports.push_back(port.get<int>());
-    }
-}
 
 } // namespace
 
+void fields_of(auto& fields, wire::Of<StepOpening> auto& opening) {
+    fields("step", opening.step);
+    fields("tasks", opening.tasks, 1, wire::max_rank);
+    fields("gpus", opening.gpus, -1, wire::max_rank);
+    fields("gpus_per_task", opening.gpus_per_task, 0, wire::max_rank);
+    fields("overcommit", opening.overcommit);
+    fields("ports", opening.ports, 0, static_cast<int>(most_ports));
+    fields.check(wire::is_job_id(opening.step), "an invalid name of a step");
+}
+
+void fields_of(auto& fields, wire::Of<StepStart> auto& start) {
+    fields("argv", wire::bytes_of(start.argv));
+    fields("env", wire::bytes_of(start.env));
+    fields("unset", wire::bytes_of(start.unset));
+    fields("folder", wire::bytes_of(start.folder));
+    fields("first_rank", start.first_rank, 0, wire::max_rank);
+    fields("world", start.world, 1, wire::max_rank);
+    fields("input_of", start.input_of, no_task, wire::max_rank);
+    fields.check(!start.argv.empty(), "a step without a command");
+}
+
+void fields_of(auto& fields, wire::Of<StepPrepared> auto& prepared) {
+    fields.required("ports", prepared.ports, 1, wire::highest_port, "port numbers");
+    fields.check(prepared.ports.size() <= most_ports, "an invalid list of ports");
+    fields("gpus", prepared.gpus, 0, wire::max_rank);
+}
+
+void fields_of(auto& fields, wire::Of<TaskEnd> auto& task) {
+    fields("rank", task.rank, 0, wire::max_rank);
+    fields("code", task.code, 0, 255);
+    fields("signal", task.signal, 0, NSIG - 1);
+}
+
+void fields_of(auto& fields, wire::Of<StepMessage> auto& message) {
+    fields.required("type", wire::named(message.type, step_types));
+    switch (message.type) {
+    case StepType::opening:
+        fields.all_of(message.opening);
+        break;
+    case StepType::start:
+        fields.all_of(message.start);
+        break;
+    case StepType::signal:
+        fields("number", message.number, 1, NSIG - 1);
+        break;
+    case StepType::end:
+        fields("grace_ms", message.grace_ms, 0, longest_grace_ms);
+        fields("signal", message.signal, 1, NSIG - 1);
+        fields("with_job", message.with_job);
+        break;
+    case StepType::prepared:
+        fields.all_of(message.prepared);
+        break;
+    case StepType::error:
+        fields("message", message.message);
+        break;
+    case StepType::task_ended:
+        fields.all_of(message.task);
+        break;
+    case StepType::ended:
+        break;
+    }
+}
+
 std::string step_frame(const StepMessage& message) {
-    auto object = to_object(message);
-    object["type"] =
-        std::ranges::find(type_names, message.type, &std::pair<StepMessage::Type, const char*>::first)
-            ->second;
-    return wire::encode({.kind = wire::Frame::Kind::control, .payload = wire::dump(object)});
+    return wire::encode({.kind = wire::Frame::Kind::control, .payload = wire::text_of(message)});
 }
 
 Result<StepMessage> parse_step_message(std::string_view payload) {
-    const auto object = wire::parse_object(payload, "a message of the step");
-    TRY(object);
-    wire::ObjectReader reader(*object, "a message of the step");
-    std::string type;
-    reader.read("type", type);
-    const auto* found =
-        std::ranges::find_if(type_names, [&](const auto& entry) { return type == entry.second; });
-    if (found == type_names.end()) {
-        return Error{.kind = ErrorKind::protocol,
-                     .message = "a message of the step of unknown type " + printable(type)};
-    }
-    StepMessage message{.type = found->first};
-    switch (message.type) {
-    case StepMessage::Type::opening:
-        read(reader, message.opening);
-        break;
-    case StepMessage::Type::start:
-        read(reader, message.start);
-        break;
-    case StepMessage::Type::signal:
-        reader.read("number", message.number, 1, NSIG - 1);
-        break;
-    case StepMessage::Type::end:
-        reader.read("grace_ms", message.grace_ms, 0, longest_grace_ms);
-        reader.read("signal", message.signal, 1, NSIG - 1);
-        reader.read("with_job", message.with_job);
-        break;
-    case StepMessage::Type::prepared:
-        read_ports(reader, message.prepared.ports);
-        reader.read("gpus", message.prepared.gpus, 0, wire::max_rank);
-        break;
-    case StepMessage::Type::error:
-        reader.read("message", message.message);
-        break;
-    case StepMessage::Type::task_ended:
-        reader.read("rank", message.task.rank, 0, wire::max_rank);
-        reader.read("code", message.task.code, 0, 255);
-        reader.read("signal", message.task.signal, 0, NSIG - 1);
-        break;
-    case StepMessage::Type::ended:
-        break;
-    }
-    if (reader.failed()) {
-        return reader.error();
-    }
-    return message;
+    return wire::parse<StepMessage>(payload, "a message of the step");
 }
 
 } // namespace dockdist::node
