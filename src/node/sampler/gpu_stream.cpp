@@ -159,12 +159,12 @@ void GpuStream::tell(wire::SampleFacts& facts) {
     facts.driver = driver_;
     facts.asking_gpus = asking_;
     facts.gpu_problem = problem_;
-    const auto patience = std::max<std::int64_t>(least_stream_patience_ms, 3LL * interval_ms_);
+    const auto longest_silence = std::max<std::int64_t>(least_stream_patience_ms, 3LL * interval_ms_);
     auto heard_at_ms = started_at_ms_;
     for (const auto& [index, known] : known_) {
         heard_at_ms = std::max(heard_at_ms, known.told_at_ms);
     }
-    if (present_ && run_ && problem_.empty() && loop_.now_ms() - heard_at_ms > patience) {
+    if (present_ && run_ && problem_.empty() && loop_.now_ms() - heard_at_ms > longest_silence) {
         facts.asking_gpus = false;
         facts.gpu_problem =
             "nvidia-smi says nothing: look at it on the host, and for Xid errors in its dmesg";
