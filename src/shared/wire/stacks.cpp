@@ -23,15 +23,8 @@ constexpr std::array<StateName, 6> state_names{{{StackState::running, "running"}
                                                 {StackState::traced, "traced"},
                                                 {StackState::ending, "ending"}}};
 
-constexpr int most_line = std::numeric_limits<int>::max();
 constexpr std::int64_t most_number = std::numeric_limits<std::int64_t>::max();
 constexpr int most_percent = 1'000'000;
-
-void read_frame(ObjectReader& reader, StackFrame& frame) {
-    reader.read("function", frame.function, longest_stack_word);
-    reader.read("file", frame.file, longest_stack_word);
-    reader.read("line", frame.line, 0, most_line);
-}
 
 void read_thread(ObjectReader& reader, ThreadStack& thread) {
     reader.read("name", thread.name, longest_stack_word);
@@ -59,7 +52,7 @@ void read_state(ObjectReader& reader, StackState& state) {
 nlohmann::json thread_object(const ThreadStack& thread) {
     auto frames = nlohmann::json::array();
     for (const auto& frame : thread.frames) {
-        frames.push_back({{"function", frame.function}, {"file", frame.file}, {"line", frame.line}});
+        frames.push_back(frame_object(frame));
     }
     return {{"name", thread.name},
             {"id", thread.id},
@@ -103,6 +96,7 @@ void read_rank_stack(ObjectReader& reader, RankStack& stack) {
     reader.read_bytes("lines", stack.lines);
     reader.read("problem", stack.problem, longest_stack_word);
     reader.read("advice", stack.advice, longest_stack_word);
+    read_object(reader, "flight", [&](ObjectReader& nested) { read_flight(nested, stack.flight); });
     if (!reader.failed() && stack.lines.size() > most_stack_lines) {
         reader.fail("too many lines");
     }
@@ -123,6 +117,9 @@ nlohmann::json rank_stack_object(const RankStack& stack) {
                         {"lines", bytes_array(stack.lines)},
                         {"problem", stack.problem},
                         {"advice", stack.advice}};
+    if (stack.flight != FlightRecord()) {
+        json["flight"] = flight_object(stack.flight);
+    }
     for (const auto& thread : stack.threads) {
         json["threads"].push_back(thread_object(thread));
     }
@@ -135,8 +132,8 @@ std::string rank_stack_line(const RankStack& stack) {
     return dump(json);
 }
 
-std::string stacks_told_line() {
-    return dump({{"type", "stacks_told"}});
+std::string stacks_told_line(const RasReport& ras) {
+    return dump({{"type", "stacks_told"}, {"ras", ras_object(ras)}});
 }
 
 Result<StacksWord> parse_stacks_word(std::string_view line) {
@@ -149,6 +146,7 @@ Result<StacksWord> parse_stacks_word(std::string_view line) {
     reader.read("type", type);
     if (type == "stacks_told") {
         word.over = true;
+        read_object(reader, "ras", [&](ObjectReader& nested) { read_ras(nested, word.ras); });
     } else if (type == "stacks") {
         read_rank_stack(reader, word.stack);
     } else {
