@@ -205,6 +205,27 @@ void add_orders(std::vector<WireWord>& words) {
     }
 }
 
+wire::FlightRecord some_flight() {
+    return {.problem = "p",
+            .silent = true,
+            .version = "2.10",
+            .groups = {{.name = "0",
+                        .description = "default_pg",
+                        .ranks = {0, 1},
+                        .enqueued = 7,
+                        .completed = 6,
+                        .waits = true,
+                        .first = {.record = 9,
+                                  .sequence = 7,
+                                  .p2p = true,
+                                  .name = "nccl:send 0->1",
+                                  .state = "scheduled",
+                                  .sizes = "[[4]] Float",
+                                  .elements = 4,
+                                  .waits_ms = 60000,
+                                  .frame = {"step", "train.py", 7}}}}};
+}
+
 void add_stacks(std::vector<WireWord>& words) {
     using enum wire::RankStack::State;
     for (const auto state : {running, sleeping, in_kernel, stopped, traced, ending, ended}) {
@@ -233,9 +254,24 @@ void add_stacks(std::vector<WireWord>& words) {
                                                                        .frames = {{"get", "data.py", 3}}}},
                                                          .lines = {"\xff"},
                                                          .problem = "p",
-                                                         .advice = "a"})});
+                                                         .advice = "a",
+                                                         .flight = some_flight()})});
     }
-    words.push_back({"parse_stacks_word", wire::stacks_told_line()});
+    wire::RasReport report{.problem = "p", .version = "2.30.7", .asked_ms = 1000, .moves = true};
+    using Kind = wire::RasRank::Kind;
+    for (const auto kind : {Kind::behind, Kind::gone, Kind::unresponsive, Kind::dead, Kind::failed}) {
+        report.ranks.push_back({.kind = kind,
+                                .communicator = "0xa:0xb",
+                                .rank = 1,
+                                .size = 2,
+                                .host = "10.0.0.2",
+                                .pid = 411,
+                                .operation = "AllReduce",
+                                .count = 3,
+                                .most = 4,
+                                .waits = true});
+    }
+    words.push_back({"parse_stacks_word", wire::stacks_told_line(report)});
 }
 
 } // namespace

@@ -100,7 +100,7 @@ bool is_denied(const std::string& output) {
 
 void cannot_read(wire::RankStack& stack, const std::string& tool, const Finished& done) {
     stack.problem =
-        word_of(tool + (done.code == -1 ? " took too long" : " failed: " + last_line(done.output)));
+        wire::stack_word(tool + (done.code == -1 ? " took too long" : " failed: " + last_line(done.output)));
     if (is_denied(done.output)) {
         stack.advice = advice_to_read();
     }
@@ -201,7 +201,7 @@ bool look_by_gdb(wire::RankStack& stack, const Environment& tools) {
     for (const auto& line :
          split(threads == std::string::npos ? done.output : done.output.substr(threads), '\n')) {
         if (!line.empty() && stack.lines.size() < wire::most_stack_lines) {
-            stack.lines.push_back(word_of(line));
+            stack.lines.push_back(wire::stack_word(line));
         }
     }
     return true;
@@ -210,7 +210,8 @@ bool look_by_gdb(wire::RankStack& stack, const Environment& tools) {
 // Of what py-spy says, which reads it out of a process that may say anything.
 std::string text_in(const nlohmann::json& object, const char* key) {
     const auto found = object.find(key);
-    return found != object.end() && found->is_string() ? word_of(found->get<std::string>()) : std::string();
+    return found != object.end() && found->is_string() ? wire::stack_word(found->get<std::string>())
+                                                       : std::string();
 }
 
 template <class Number>

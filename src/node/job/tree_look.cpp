@@ -30,11 +30,6 @@ std::int64_t bytes_of(pid_t pid) {
 
 } // namespace
 
-std::string word_of(std::string_view text) {
-    const auto shown = printable(text);
-    return shown.substr(0, utf8_prefix(shown, wire::longest_stack_word));
-}
-
 wire::RankStack::State state_of(char letter) {
     using State = wire::RankStack::State;
     switch (letter) {
@@ -53,7 +48,7 @@ wire::RankStack::State state_of(char letter) {
 
 std::string wait_of(const ProcessStat& process) {
     const auto wait = read_file_or_empty("/proc/" + std::to_string(process.pid) + "/wchan");
-    return process.state == 'R' || wait == "0" ? std::string() : word_of(wait);
+    return process.state == 'R' || wait == "0" ? std::string() : wire::stack_word(wait);
 }
 
 std::string read_file_of(pid_t pid) {
@@ -63,7 +58,7 @@ std::string read_file_of(pid_t pid) {
     const auto size = descriptor ? ::readlink((folder + "/fd/" + std::to_string(*descriptor)).c_str(),
                                               path.data(), path.size())
                                  : 0;
-    return word_of({path.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0))});
+    return wire::stack_word({path.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0))});
 }
 
 TreeLook look_at_tree(pid_t root) {

@@ -29,6 +29,4 @@ std::string read_file_of(pid_t pid);             // the file, pipe or socket who
 // Pure: whether the text of /proc/PID/syscall says that it waits for bytes; of which descriptor.
 std::optional<int> read_descriptor(std::string_view syscall);
 
-std::string word_of(std::string_view text); // as a wire word holds it
-
 } // namespace dockdist::node

@@ -24,15 +24,8 @@ constexpr std::array<StateName, 7> state_names{{{StackState::running, "running"}
                                                 {StackState::ending, "ending"},
                                                 {StackState::ended, "ended"}}};
 
-constexpr int most_line = std::numeric_limits<int>::max();
 constexpr std::int64_t most_number = std::numeric_limits<std::int64_t>::max();
 constexpr int most_percent = 1'000'000;
-
-void read_frame(ObjectReader& reader, StackFrame& frame) {
-    reader.read("function", frame.function, longest_stack_word);
-    reader.read("file", frame.file, longest_stack_word);
-    reader.read("line", frame.line, 0, most_line);
-}
 
 void read_frames(ObjectReader& reader, std::vector<StackFrame>& frames) {
     read_objects(reader, "frames", [&](ObjectReader& nested) {
@@ -71,7 +64,7 @@ void read_state(ObjectReader& reader, StackState& state) {
 nlohmann::json frame_objects(const std::vector<StackFrame>& all) {
     auto frames = nlohmann::json::array();
     for (const auto& frame : all) {
-        frames.push_back({{"function", frame.function}, {"file", frame.file}, {"line", frame.line}});
+        frames.push_back(frame_object(frame));
     }
     return frames;
 }
@@ -128,6 +121,7 @@ void read_rank_stack(ObjectReader& reader, RankStack& stack) {
     reader.read_bytes("lines", stack.lines);
     reader.read("problem", stack.problem, longest_stack_word);
     reader.read("advice", stack.advice, longest_stack_word);
+    read_object(reader, "flight", [&](ObjectReader& nested) { read_flight(nested, stack.flight); });
     if (!reader.failed() && stack.lines.size() > most_stack_lines) {
         reader.fail("too many lines");
     }
@@ -158,6 +152,9 @@ nlohmann::json rank_stack_object(const RankStack& stack) {
                                     {"waits_in", child.waits_in},
                                     {"frames", frame_objects(child.frames)}});
     }
+    if (stack.flight != FlightRecord()) {
+        json["flight"] = flight_object(stack.flight);
+    }
     for (const auto& thread : stack.threads) {
         json["threads"].push_back(thread_object(thread));
     }
@@ -170,8 +167,8 @@ std::string rank_stack_line(const RankStack& stack) {
     return dump(json);
 }
 
-std::string stacks_told_line() {
-    return dump({{"type", "stacks_told"}});
+std::string stacks_told_line(const RasReport& ras) {
+    return dump({{"type", "stacks_told"}, {"ras", ras_object(ras)}});
 }
 
 Result<StacksWord> parse_stacks_word(std::string_view line) {
@@ -184,6 +181,7 @@ Result<StacksWord> parse_stacks_word(std::string_view line) {
     reader.read("type", type);
     if (type == "stacks_told") {
         word.over = true;
+        read_object(reader, "ras", [&](ObjectReader& nested) { read_ras(nested, word.ras); });
     } else if (type == "stacks") {
         read_rank_stack(reader, word.stack);
     } else {

@@ -1,9 +1,13 @@
 // What the processes of ranks are doing, as a node tells it: a line of JSON for each rank.
 //   `dockdist-init job stacks JOB` writes them to its stdout, {"type":"stacks",…}, and at their end
-//   {"type":"stacks_told"}; the supervisor of the part answers it with the same lines.
+//   {"type":"stacks_told"}, with what NCCL's RAS says there; the supervisor of the part answers it with the
+//   same lines.
 #pragma once
 
 #include "shared/core/result.hpp"
+#include "shared/wire/flight_record.hpp"
+#include "shared/wire/ras_report.hpp"
+#include "shared/wire/stack_frame.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -21,16 +25,8 @@ class ObjectReader;
 inline constexpr std::size_t most_stack_threads = 64;
 inline constexpr std::size_t most_stack_frames = 100;
 inline constexpr std::size_t most_stack_lines = 120;
-inline constexpr std::size_t longest_stack_word = 512; // bytes
 inline constexpr std::size_t most_children = 8;
 inline constexpr std::size_t most_told_ranks = 128; // of one node, in one event
-
-struct StackFrame {
-    std::string function{};
-    std::string file{}; // as Python was given it
-    int line = 0;       // 0: not known
-    bool operator==(const StackFrame&) const = default;
-};
 
 struct ThreadStack {
     std::string name{};
@@ -70,6 +66,7 @@ struct RankStack {
     std::vector<ChildLook> children{}; // told where the rank waits for data
     std::vector<std::string> lines{};  // what a tool said that is not of Python
     std::string problem{}, advice{};   // why there are no stacks, and what helps
+    FlightRecord flight{};
     bool operator==(const RankStack&) const = default;
 };
 
@@ -81,11 +78,12 @@ nlohmann::json rank_stack_object(const RankStack& stack);
 void read_rank_stack(ObjectReader& reader, RankStack& stack);
 // Without '\n'.
 std::string rank_stack_line(const RankStack& stack);
-std::string stacks_told_line();
+std::string stacks_told_line(const RasReport& ras);
 
 struct StacksWord {
     bool over = false; // nothing more comes
     RankStack stack{};
+    RasReport ras{}; // with the last one
 };
 // Errors: protocol.
 Result<StacksWord> parse_stacks_word(std::string_view line);

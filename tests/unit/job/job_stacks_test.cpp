@@ -28,7 +28,7 @@ std::string told(const std::vector<int>& ranks) {
     for (const int rank : ranks) {
         lines += wire::rank_stack_line({.rank = rank, .pid = 5}) + "\n";
     }
-    return lines + wire::stacks_told_line() + "\n";
+    return lines + wire::stacks_told_line({}) + "\n";
 }
 
 } // namespace

@@ -30,7 +30,34 @@ wire::RankStack some_stack() {
                         {.name = "loader", .id = 13}},
             .lines = {"#0 \xff"},
             .problem = "p",
-            .advice = "a"};
+            .advice = "a",
+            .flight = {.version = "2.10",
+                       .groups = {{.name = "0",
+                                   .description = "default_pg",
+                                   .ranks = {0, 1},
+                                   .enqueued = 7,
+                                   .completed = 6,
+                                   .waits = true,
+                                   .first = {.record = 9,
+                                             .sequence = 7,
+                                             .name = "nccl:all_reduce",
+                                             .state = "scheduled",
+                                             .sizes = "[[4]] Float",
+                                             .elements = 4,
+                                             .waits_ms = 60000,
+                                             .frame = {"step", "train.py", 7}}}}}};
+}
+
+wire::RasReport some_report() {
+    return {.version = "2.30.7",
+            .asked_ms = 1000,
+            .ranks = {{.kind = wire::RasRank::Kind::failed,
+                       .communicator = "0xa:0xb",
+                       .rank = 1,
+                       .size = 2,
+                       .host = "10.0.0.2",
+                       .pid = 411,
+                       .operation = "system error"}}};
 }
 
 } // namespace
@@ -40,7 +67,11 @@ TEST_CASE("what a rank is doing is read as it was written") {
     REQUIRE(read.has_value());
     CHECK_FALSE(read->over);
     CHECK(read->stack == some_stack());
-    CHECK(wire::parse_stacks_word(wire::stacks_told_line())->over);
+    const auto told = wire::parse_stacks_word(wire::stacks_told_line(some_report()));
+    REQUIRE(told.has_value());
+    CHECK(told->over);
+    CHECK(told->ras == some_report());
+    CHECK(wire::parse_stacks_word(R"({"type":"stacks_told"})")->over); // of an older node
 }
 
 TEST_CASE("at the bounds it is taken, beyond them it is refused") {
@@ -56,6 +87,8 @@ TEST_CASE("at the bounds it is taken, beyond them it is refused") {
         change(beyond);
         return !wire::parse_stacks_word(wire::rank_stack_line(beyond)).has_value();
     };
+    CHECK(refused([](auto& it) { it.flight.groups[0].ranks = {-1}; }));
+    CHECK(refused([](auto& it) { it.flight.groups.resize(wire::most_flight_groups + 1); }));
     CHECK(refused([](auto& it) { it.rank = -2; }));
     CHECK(refused([](auto& it) { it.pid = -1; }));
     CHECK(refused([](auto& it) { it.cpu_percent = -1; }));

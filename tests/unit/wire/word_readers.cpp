@@ -204,14 +204,14 @@ std::pair<const std::string, KindsSeen> kinds_of() {
 
 const std::map<std::string, KindsSeen>& word_kinds() {
     static const std::map<std::string, KindsSeen> kinds{
-        kinds_of<LinkOutcome>(),        kinds_of<Frame::Kind>(),
-        kinds_of<SessionFrame::Kind>(), kinds_of<GpuTurn::State>(),
-        kinds_of<JoinMessage::Type>(),  kinds_of<JobEvent::Type>(),
-        kinds_of<JobCommand::Type>(),   kinds_of<Figure>(),
-        kinds_of<Finding::Kind>(),      kinds_of<RelayMessage::Type>(),
-        kinds_of<RankStack::State>(),   kinds_of<TreeEntry::Type>(),
-        kinds_of<SyncMessage::Kind>(),  kinds_of<TunnelFailure::Kind>(),
-        kinds_of<TunnelKind>()};
+        kinds_of<LinkOutcome>(),         kinds_of<Frame::Kind>(),
+        kinds_of<SessionFrame::Kind>(),  kinds_of<GpuTurn::State>(),
+        kinds_of<JoinMessage::Type>(),   kinds_of<JobEvent::Type>(),
+        kinds_of<JobCommand::Type>(),    kinds_of<Figure>(),
+        kinds_of<Finding::Kind>(),       kinds_of<RelayMessage::Type>(),
+        kinds_of<RankStack::State>(),    kinds_of<RasRank::Kind>(),
+        kinds_of<TreeEntry::Type>(),     kinds_of<SyncMessage::Kind>(),
+        kinds_of<TunnelFailure::Kind>(), kinds_of<TunnelKind>()};
     return kinds;
 }
 
@@ -256,6 +256,9 @@ const std::map<std::string, WordReader>& word_readers() {
                                      [](auto& seen, const auto& word) {
                                          if (!word.over) {
                                              see(seen, word.stack.state);
+                                         }
+                                         for (const auto& rank : word.ras.ranks) {
+                                             see(seen, rank.kind);
                                          }
                                      })},
         {"parse_ready_probe", reader(parse_ready_probe)},
