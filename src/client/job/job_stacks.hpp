@@ -2,8 +2,10 @@
 #pragma once
 
 #include "client/job/job_list.hpp"
+#include "shared/diagnosis/evidence.hpp"
 #include "shared/wire/stacks.hpp"
 
+#include <string>
 #include <vector>
 
 namespace dockdist {
@@ -11,10 +13,12 @@ namespace dockdist {
 struct PlacedStack {
     NodeName node{};
     wire::RankStack stack{};
+    std::string address{}; // the node's
 };
 
 struct JobStacks {
     std::vector<PlacedStack> ranks{}; // by their numbers
+    Evidence ras{}, flight{};         // what NCCL's RAS and torch's flight recorder say of them
     Errors errors{};                  // of nodes that do not answer
 };
 

@@ -1,12 +1,18 @@
 #include "node/job/silence_watch.hpp"
 
 #include "shared/job_state/stack_text.hpp"
+#include "shared/wire/json_reader.hpp"
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
 namespace dockdist::node {
+namespace {
+
+constexpr std::size_t most_of_a_flight = 16U << 10U; // of most_told_ranks, in one line
+
+} // namespace
 
 void SilenceWatch::begin() {
     end();
@@ -79,9 +85,11 @@ void SilenceWatch::report(Ranks ranks, pid_t command, const Account& account,
                   keep_seen(std::move(stack));
               },
           .over =
-              [this] {
+              [this](const wire::RasReport& ras) {
                   if (std::exchange(reporting_, false)) {
-                      on_event({.type = wire::JobEvent::Type::reported, .ranks = std::exchange(seen_, {})});
+                      on_event({.type = wire::JobEvent::Type::reported,
+                                .ranks = std::exchange(seen_, {}),
+                                .ras = ras});
                   }
               }});
 }
@@ -110,6 +118,9 @@ void SilenceWatch::keep_seen(wire::RankStack stack) {
     }
     stack.threads = std::move(threads);
     stack.lines.clear();
+    if (wire::dump(wire::flight_object(stack.flight)).size() > most_of_a_flight) {
+        stack.flight = {.problem = "its flight recorder tells more than one event holds"};
+    }
     seen_.push_back(std::move(stack));
 }
 

@@ -23,6 +23,7 @@ std::string part_file(const std::string& job) {
 
 std::string part_text(const JobPart& part) {
     nlohmann::json object{{"env", nlohmann::json::object()},
+                          {"env_defaults", nlohmann::json::object()},
                           {"secrets", nlohmann::json::object()},
                           {"rank_secrets", part.rank_secrets},
                           {"unset", nlohmann::json::array()},
@@ -43,6 +44,9 @@ std::string part_text(const JobPart& part) {
     }
     for (const auto& [name, value] : part.env) {
         object["env"][name] = wire::bytes_to_json(value);
+    }
+    for (const auto& [name, value] : part.env_defaults) {
+        object["env_defaults"][name] = wire::bytes_to_json(value);
     }
     for (const auto& [name, value] : part.secrets) {
         object["secrets"][name] = wire::bytes_to_json(value);
@@ -118,6 +122,7 @@ Result<JobPart> load_part(const std::string& job) {
     JobPart part{.job = job};
     wire::ObjectReader reader(*object, "the job's part");
     reader.read_bytes("env", part.env);
+    reader.read_bytes("env_defaults", part.env_defaults);
     reader.read_bytes("secrets", part.secrets);
     reader.read("rank_secrets", part.rank_secrets);
     reader.read_bytes("unset", part.unset);

@@ -225,6 +225,7 @@ Result<JobEvent> parse_job_event(std::string_view payload) {
             }
             read_rank_stack(rank, event.ranks.emplace_back());
         });
+        read_object(reader, "ras", [&](ObjectReader& ras) { read_ras(ras, event.ras); });
     } else if (event.type == Type::ready) {
         reader.read_bytes("address", event.address);
     } else if (event.type == Type::ended || event.type == Type::exited) {
@@ -272,6 +273,7 @@ std::string job_event(const JobEvent& event) {
         for (const auto& rank : event.ranks) {
             object["ranks"].push_back(rank_stack_object(rank));
         }
+        object["ras"] = ras_object(event.ras);
         break;
     case Type::silent:
     case Type::speaks:

@@ -154,6 +154,10 @@ inline constexpr std::int64_t default_log_limit = std::int64_t{1} << 30;
 inline constexpr std::int64_t least_log_limit = std::int64_t{1} << 20;
 
 // What there is to know before a launch can be decided.
+// In a value of JobStart::env_defaults: a TCP port of the node that is reserved for the job, as
+// LaunchFacts::ports are, and told to nobody else.
+inline constexpr std::string_view own_port = "<its own port>";
+
 struct JobOpening {
     std::string job{};
     std::map<std::string, std::string> env{};      // for every process, over all else: --env
@@ -244,6 +248,9 @@ struct JobStart {
     std::vector<std::string> argv{};          // run without a shell; argv[0] is looked up in the job's PATH.
                                               // Empty: no command, the part lives until it is stopped
     std::map<std::string, std::string> env{}; // over the container's, under JobOpening::env
+    // For the ranks, or the command where it starts none by itself: each where nothing else gives it, or its
+    // other spelling (shared/launch/diagnosis_env.hpp), a value. For own_port stands a port of the node.
+    std::map<std::string, std::string> env_defaults{};
     std::map<std::string, std::string> files{}; // path → content, written before the start, mode 0600, owner
                                                 // the user; each below job_scratch(), or the start fails
     std::vector<std::string> rank_command{};    // what `dockdist-init rank` runs here, in the job's workdir
@@ -352,6 +359,7 @@ struct JobEvent {
     JobResult result{};
     std::string address{};          // ready
     std::vector<RankStack> ranks{}; // reported; their main threads alone
+    RasReport ras{};                // reported
     Error error{};
 };
 Result<JobEvent> parse_job_event(std::string_view payload);

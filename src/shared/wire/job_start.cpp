@@ -24,7 +24,7 @@ void check_start(const JobStart& start, ObjectReader& reader) {
             reader.fail("\"argv\" or \"rank_command\" holds a NUL byte");
         }
     }
-    if (!are_variables(start.env)) {
+    if (!are_variables(start.env) || !are_variables(start.env_defaults)) {
         reader.fail("\"env\": a name is empty or has '=', or contains a NUL byte");
     }
     if (!std::ranges::all_of(start.rank_env, are_variables)) {
@@ -71,6 +71,7 @@ void to_json(json& out, const JobStart& start) {
                {"stays", start.stays},
                {"argv", bytes_array(start.argv)},
                {"env", bytes_object(start.env)},
+               {"env_defaults", bytes_object(start.env_defaults)},
                {"files", bytes_object(start.files)},
                {"rank_command", bytes_array(start.rank_command)},
                {"local_rank_at", start.local_rank_at},
@@ -91,6 +92,7 @@ void read_start(ObjectReader& reader, JobStart& start) {
     reader.read("stays", start.stays);
     reader.read_bytes("argv", start.argv);
     reader.read_bytes("env", start.env);
+    reader.read_bytes("env_defaults", start.env_defaults);
     reader.read_bytes("files", start.files);
     reader.read_bytes("rank_command", start.rank_command);
     reader.read("local_rank_at", start.local_rank_at);
