@@ -119,6 +119,7 @@ wire::JobStart some_start() {
             .stays = true,
             .argv = {"sh", "\xff"},
             .env = {{"E", "v"}},
+            .env_defaults = {{"D", "v"}},
             .files = {{"/run/f", "x"}},
             .rank_command = {"x"},
             .rank_env = {{{"T", "v"}}, {}},

@@ -5,6 +5,8 @@
 #include "client/container/exec_command.hpp"
 #include "client/observe/node_command.hpp"
 #include "shared/core/text.hpp"
+#include "shared/diagnosis/flight_recorder.hpp"
+#include "shared/diagnosis/ras.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -20,37 +22,58 @@ using namespace std::chrono_literals;
 constexpr auto stacks_limit = 120s; // the node ends what takes long before
 constexpr std::size_t longest_stacks = 64U << 20U;
 
-Task<Result<std::vector<wire::RankStack>>> ask_stacks(ContainerEngine& engine, ContainerId id, JobId job,
-                                                      std::chrono::milliseconds pause) {
+struct NodeStacks {
+    std::vector<wire::RankStack> ranks{};
+    wire::RasReport ras{};
+};
+
+Task<Result<NodeStacks>> ask_stacks(ContainerEngine& engine, ContainerId id, JobId job,
+                                    std::chrono::milliseconds pause) {
     std::vector<std::string> words{"job", "stacks", job.str()};
     if (pause.count() > 0) {
         words.push_back(std::to_string(pause.count()));
     }
     const auto answer = co_await run_command(engine, id, node_command(words), longest_stacks);
     CO_TRY(answer);
-    std::vector<wire::RankStack> ranks;
+    NodeStacks told;
     for (const auto& line : split(answer->out, '\n')) {
         if (line.empty()) {
             continue;
         }
         auto word = wire::parse_stacks_word(line);
         CO_TRY(word);
-        if (!word->over) {
-            ranks.push_back(std::move(word->stack));
+        if (word->over) {
+            told.ras = std::move(word->ras);
+        } else {
+            told.ranks.push_back(std::move(word->stack));
         }
     }
-    if (answer->exit_code != 0 && ranks.empty()) {
+    if (answer->exit_code != 0 && told.ranks.empty()) {
         co_return Error{ErrorKind::node, "",
                         "it does not tell what its ranks are doing: " + printable(last_line(answer->err)),
                         "a node of an older dockdist cannot: `dockdist up` recreates it"};
     }
-    co_return ranks;
+    co_return told;
+}
+
+// `reports`: as each node has heard it.
+void judge_evidence(JobStacks& stacks, const std::vector<wire::RasReport>& reports) {
+    std::vector<RasPlace> places;
+    std::vector<RankFlight> flights;
+    for (const auto& [node, stack, address] : stacks.ranks) {
+        if (stack.rank >= 0) {
+            places.push_back({.rank = stack.rank, .host = address, .pid = stack.pid});
+            flights.push_back({.rank = stack.rank, .record = &stack.flight});
+        }
+    }
+    stacks.ras = judge_ras(reports, places, static_cast<int>(places.size()));
+    stacks.flight = judge_flight(flights);
 }
 
 } // namespace
 
 Task<JobStacks> fetch_stacks(const Engines& engines, const KnownJob& job, std::chrono::milliseconds pause) {
-    std::vector<Task<Result<std::vector<wire::RankStack>>>> tasks;
+    std::vector<Task<Result<NodeStacks>>> tasks;
     std::vector<ReadyNode> nodes;
     for (const auto& part : job.parts) {
         if (part.summary.running) {
@@ -65,21 +88,24 @@ Task<JobStacks> fetch_stacks(const Engines& engines, const KnownJob& job, std::c
     name_nodes(answers, nodes);
     const auto commands = wire::command_ranks(latest_of(job).policy);
     JobStacks stacks;
+    std::vector<wire::RasReport> reports;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         if (!answers[i]) {
             stacks.errors.push_back(answers[i].error());
             continue;
         }
-        for (auto& stack : *answers[i]) {
+        reports.push_back(std::move(answers[i]->ras));
+        for (auto& stack : answers[i]->ranks) {
             if (const auto own = commands.find(nodes[i].name.str());
                 stack.rank < 0 && own != commands.end()) {
                 stack.rank = own->second;
             }
-            stacks.ranks.push_back({nodes[i].name, std::move(stack)});
+            stacks.ranks.push_back({nodes[i].name, std::move(stack), nodes[i].record.address});
         }
     }
     std::ranges::sort(stacks.ranks, {},
                       [](const PlacedStack& one) { return std::pair(one.stack.rank, one.node); });
+    judge_evidence(stacks, reports);
     co_return stacks;
 }
 

@@ -2,9 +2,11 @@
 #pragma once
 
 #include "client/job/job_list.hpp"
+#include "shared/diagnosis/evidence.hpp"
 #include "shared/wire/stacks.hpp"
 
 #include <chrono>
+#include <string>
 #include <vector>
 
 namespace dockdist {
@@ -12,10 +14,12 @@ namespace dockdist {
 struct PlacedStack {
     NodeName node{};
     wire::RankStack stack{};
+    std::string address{}; // the node's
 };
 
 struct JobStacks {
     std::vector<PlacedStack> ranks{}; // by their numbers
+    Evidence ras{}, flight{};         // what NCCL's RAS and torch's flight recorder say of them
     Errors errors{};                  // of nodes that do not answer
 };
 

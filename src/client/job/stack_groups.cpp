@@ -132,6 +132,13 @@ void add_group(std::string& text, const StackGroup& group, ShownThreads threads)
     }
 }
 
+void add_evidence(std::string& text, std::string_view source, const Evidence& evidence) {
+    if (!evidence.text.empty()) {
+        text += fmt::format("{}: {}\n", source, evidence.text);
+        text += evidence.hint.empty() ? "" : "  → " + evidence.hint + "\n";
+    }
+}
+
 } // namespace
 
 std::vector<StackGroup> group_stacks(const std::vector<PlacedStack>& ranks) {
@@ -158,8 +165,9 @@ HangVerdict judge_stacks(const std::vector<PlacedStack>& ranks) {
     return judge(located);
 }
 
-std::string stacks_text(const JobId& job, const std::vector<PlacedStack>& ranks, ShownThreads threads,
+std::string stacks_text(const JobId& job, const JobStacks& stacks, ShownThreads threads,
                         const OutputTraits& output) {
+    const auto& ranks = stacks.ranks;
     const auto groups = group_stacks(ranks);
     if (groups.empty()) {
         return job.str() + ": no rank runs just now\n";
@@ -171,6 +179,8 @@ std::string stacks_text(const JobId& job, const std::vector<PlacedStack>& ranks,
     if (const auto verdict = judge_stacks(ranks); verdict.kind != HangVerdict::Kind::none) {
         text += verdict.text + "\n" + (verdict.hint.empty() ? "" : "  → " + verdict.hint + "\n");
     }
+    add_evidence(text, "RAS", stacks.ras);
+    add_evidence(text, "flight recorder", stacks.flight);
     for (const auto& group : groups) {
         add_group(text, group, threads);
     }

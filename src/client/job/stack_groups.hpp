@@ -20,7 +20,7 @@ std::vector<StackGroup> group_stacks(const std::vector<PlacedStack>& ranks);
 HangVerdict judge_stacks(const std::vector<PlacedStack>& ranks);
 
 enum class ShownThreads { main, all };
-std::string stacks_text(const JobId& job, const std::vector<PlacedStack>& ranks, ShownThreads threads,
+std::string stacks_text(const JobId& job, const JobStacks& stacks, ShownThreads threads,
                         const OutputTraits& output);
 
 } // namespace dockdist

@@ -54,6 +54,22 @@ namespace {
     report(problems, become_program(program, job.start.argv, job.environment).error);
 }
 
+// Without one, the variables that need it are left out.
+std::map<std::string, std::string> with_own_port(const std::map<std::string, std::string>& defaults,
+                                                 int port) {
+    std::map<std::string, std::string> all;
+    for (auto [name, value] : defaults) {
+        const auto place = value.find(wire::own_port);
+        if (place != std::string::npos) {
+            value.replace(place, wire::own_port.size(), std::to_string(port));
+        }
+        if (place == std::string::npos || port != 0) {
+            all[name] = value;
+        }
+    }
+    return all;
+}
+
 } // namespace
 
 StartedCommand start_command_of(PreparedJob& job) {
@@ -118,6 +134,7 @@ void PreparedJob::take_start(wire::JobStart from_now_on) {
     part.local_rank_at = start.local_rank_at;
     part.local_rank_option = start.local_rank_option;
     part.rank_env = start.rank_env;
+    part.env_defaults = with_own_port(start.env_defaults, own_port);
     for (auto& env : part.rank_env) {
         std::erase_if(env, [&](const auto& entry) { return opening_env.contains(entry.first); });
     }
@@ -153,6 +170,9 @@ Status PreparedJob::enter_attempt(int attempt) {
     part.threads = threads_of_a_rank();
     set_threads(environment, part);
     show_crashes(environment);
+    if (part.rank_command.empty()) { // else they are the ranks': a launcher takes its own to other nodes
+        set_defaults(environment, part);
+    }
     return make_scratch(part, start.files, account);
 }
 

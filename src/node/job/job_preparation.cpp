@@ -9,6 +9,7 @@
 #include "shared/rdma/variables.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace dockdist::node {
 namespace {
@@ -53,6 +54,9 @@ Status JobPreparation::begin() {
                                              : reserve_these_ports(opening_.same_ports);
     TRY(ports);
     ports_ = std::move(*ports);
+    if (auto own = reserve_ports(opening_.job, 1)) {
+        own_port_ = std::move(*own);
+    }
     part_ = {.job = opening_.job,
              .env = opening_.env,
              .secrets = opening_.secrets,
@@ -172,12 +176,14 @@ PreparedJob JobPreparation::finish(wire::JobStart start) {
     part_.grace_ms = opening_.grace_ms;
     job.part = part_;
     job.opening_env = opening_.env;
+    job.own_port = own_port_.empty() ? 0 : own_port_.front().number;
     job.take_start(std::move(start));
     job.account = account_;
     job.grace_ms = opening_.grace_ms;
     job.signal = opening_.signal;
     job.timeout_ms = opening_.timeout_ms;
     job.ports = std::move(ports_);
+    std::ranges::move(own_port_, std::back_inserter(job.ports));
     return job;
 }
 

@@ -48,6 +48,7 @@ private:
     Account account_{};
     JobPart part_{};
     std::vector<ReservedPort> ports_{};
+    std::vector<ReservedPort> own_port_{}; // one; none where there is none
     std::unique_ptr<Questions> questions_{};
     std::optional<std::vector<wire::Answer>> answers_{};
     std::optional<std::string> users_gpus_{}; // what the user's variables show of them, if any does

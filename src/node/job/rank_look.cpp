@@ -289,6 +289,10 @@ std::vector<wire::ThreadStack> parse_py_spy(std::string_view output) {
     return threads;
 }
 
+pid_t rank_process(pid_t root) {
+    return choose_process(all_processes(), root, read_target).pid;
+}
+
 wire::RankStack look_at_rank(pid_t root, const Environment& tools, std::int64_t pause_ms) {
     const auto chosen = choose_process(all_processes(), root, read_target);
     wire::RankStack stack{.pid = chosen.pid, .command = shown(chosen.argv)};

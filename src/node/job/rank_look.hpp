@@ -30,6 +30,9 @@ LookTarget choose_process(const std::vector<ProcessStat>& all, pid_t root,
 // Pure: the threads of what `py-spy dump --json` wrote, whatever stands before it. Nothing: it is none.
 std::vector<wire::ThreadStack> parse_py_spy(std::string_view output);
 
+// The process of the rank whose processes descend from `root`.
+pid_t rank_process(pid_t root);
+
 // Looks at the rank whose processes descend from `root`, twice, `pause_ms` apart; or for a minute longer
 // where a tool hangs. `tools`: the environment in which py-spy and gdb of the image are looked up and run, as
 // the caller's user.

@@ -1,12 +1,18 @@
 #include "node/job/silence_watch.hpp"
 
 #include "shared/job_state/stack_text.hpp"
+#include "shared/wire/json_reader.hpp"
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
 namespace dockdist::node {
+namespace {
+
+constexpr std::size_t most_of_a_flight = 16U << 10U; // of most_told_ranks, in one line
+
+} // namespace
 
 void SilenceWatch::begin() {
     end();
@@ -80,9 +86,11 @@ void SilenceWatch::report(Ranks ranks, pid_t command, const Account& account,
                   keep_seen(seen_, std::move(stack));
               },
           .over =
-              [this] {
+              [this](const wire::RasReport& ras) {
                   if (std::exchange(reporting_, false)) {
-                      on_event({.type = wire::JobEvent::Type::reported, .ranks = std::exchange(seen_, {})});
+                      on_event({.type = wire::JobEvent::Type::reported,
+                                .ranks = std::exchange(seen_, {}),
+                                .ras = ras});
                   }
               }});
 }
@@ -100,7 +108,7 @@ void SilenceWatch::examine(Ranks ranks, pid_t command, const Account& account, c
     look(std::move(ranks), command, account, environment,
          {.seen = [this](wire::RankStack stack) { keep_seen(examined_, std::move(stack)); },
           .over =
-              [this] {
+              [this](const wire::RasReport&) {
                   if (std::exchange(examining_, false)) {
                       on_event(
                           {.type = wire::JobEvent::Type::examined, .ranks = std::exchange(examined_, {})});
@@ -133,6 +141,9 @@ void SilenceWatch::keep_seen(std::vector<wire::RankStack>& seen, wire::RankStack
     }
     stack.threads = std::move(threads);
     stack.lines.clear();
+    if (wire::dump(wire::flight_object(stack.flight)).size() > most_of_a_flight) {
+        stack.flight = {.problem = "its flight recorder tells more than one event holds"};
+    }
     seen.push_back(std::move(stack));
 }
 

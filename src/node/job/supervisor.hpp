@@ -38,6 +38,7 @@ struct PreparedJob {
     std::size_t most_ranks = 16;  // at a time
     std::uint64_t open_files = 0; // the command's soft limit of them; 0: as this process has it
     std::vector<ReservedPort> ports{};
+    int own_port = 0; // of these, that nobody is told of but by wire::own_port; 0: none
     HeldUnits held{}; // until nothing of the part is left
 
     // What runs from the next attempt on.

@@ -46,6 +46,7 @@ Status write_files(const std::map<std::string, std::string>& files, const std::s
 
 void fields_of(auto& fields, wire::Of<JobPart> auto& part) {
     fields("env", wire::bytes_of(part.env));
+    fields("env_defaults", wire::bytes_of(part.env_defaults));
     fields("secrets", wire::bytes_of(part.secrets));
     fields("rank_secrets", part.rank_secrets);
     fields("unset", wire::bytes_of(part.unset));

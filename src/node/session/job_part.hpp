@@ -28,6 +28,7 @@ struct JobPart {
     int threads = 0;    // OMP_NUM_THREADS of its ranks, where nobody else says it; 0: it is not ours to set
     std::string gpus{}; // CUDA_VISIBLE_DEVICES, over whatever else sets it; empty: it is not ours to set
     std::vector<std::string> rank_command{};
+    std::map<std::string, std::string> env_defaults{};          // wire::JobStart, with the port
     std::vector<std::map<std::string, std::string>> rank_env{}; // by local rank, over env and gpus
     int local_rank_at = -1;                                     // wire::JobStart
     std::string local_rank_option = "--local_rank";

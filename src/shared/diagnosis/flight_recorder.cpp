@@ -18,6 +18,7 @@ using Value = PickleValue;
 using Groups = std::map<std::string, wire::FlightGroup, std::less<>>;
 
 constexpr std::size_t most_entries = 100'000;
+constexpr std::size_t most_told_numbers = 65'536; // of groups' ranks together: a line of the wire holds them
 constexpr std::size_t most_frames = wire::most_stack_frames;
 
 // "[0, 1, 2]".
@@ -168,9 +169,14 @@ Result<wire::FlightRecord> read_flight_dump(std::string_view bytes, std::int64_t
     }
     tell_all_progress(groups, root["pg_status"], names);
     wire::FlightRecord record{.version = wire::stack_word(root["version"].text())};
+    auto room = most_told_numbers;
     for (auto& [name, group] : groups) {
         if (group.waits) {
             group.ranks = ranks_in(root["pg_config"][name]["ranks"].text());
+            if (group.ranks.size() > room) {
+                group.ranks.clear();
+            }
+            room -= group.ranks.size();
         }
         record.groups.push_back(std::move(group));
     }

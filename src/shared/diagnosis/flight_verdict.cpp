@@ -241,9 +241,13 @@ Evidence judge_flight(const std::vector<RankFlight>& ranks) {
     Records records;
     std::vector<Waiting> waiting;
     std::size_t unknown = 0;
+    Evidence nothing;
     for (const auto& [rank, record] : ranks) {
         if (record == nullptr || (record->version.empty() && !record->silent)) {
             ++unknown;
+            if (record != nullptr && !record->problem.empty() && nothing.text.empty()) {
+                nothing.text = "no evidence of rank " + std::to_string(rank) + ": " + record->problem;
+            }
             continue;
         }
         records[rank] = record;
@@ -253,7 +257,7 @@ Evidence judge_flight(const std::vector<RankFlight>& ranks) {
         }
     }
     if (waiting.empty()) {
-        return {};
+        return nothing;
     }
     for (auto&& found : {mismatch_by(records), behind_by(waiting, records), stuck_by(waiting, records),
                          cycle_by(waiting, records)}) {
@@ -261,7 +265,7 @@ Evidence judge_flight(const std::vector<RankFlight>& ranks) {
             return found;
         }
     }
-    return waiting.size() == records.size() && unknown == 0 ? all_wait(waiting) : Evidence();
+    return waiting.size() == records.size() && unknown == 0 ? all_wait(waiting) : nothing;
 }
 
 } // namespace dockdist

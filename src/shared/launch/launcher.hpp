@@ -77,7 +77,8 @@ struct Launcher {
     std::span<const std::string_view> vias{};       // what --via may be
     std::span<const std::string_view> steered_by{}; // variables that would steer it: none of the image's or
                                                     // the file's reaches it, only those of --env
-    int ports = 1;           // how many it wants on each node, of which MASTER_PORT is the first
+    int ports = 1;                 // how many it wants on each node, of which MASTER_PORT is the first
+    bool ranks_are_torchs = false; // they may be: of torch.distributed, over NCCL
     bool one_a_node = false; // one rank on each node, or as its roles say: --gpus is how many that one has
     bool has_roles = false;
     bool trains = false; // its ranks work in step: one that stands still is a hang, and no service at rest

@@ -1,6 +1,7 @@
 #include "shared/launch/relaunch.hpp"
 
 #include "shared/core/random.hpp"
+#include "shared/launch/diagnosis_env.hpp"
 #include "shared/launch/launcher_names.hpp"
 #include "shared/wire/fields.hpp"
 
@@ -137,7 +138,7 @@ Result<std::vector<wire::JobStart>> relaunch_with(const wire::JobPolicy& policy,
                      .where = request.nodes.front().name.str(),
                      .message = "no port is reserved there for the launcher"};
     }
-    auto launches = launcher->launch(request);
+    auto launches = launch_job(*launcher, request);
     TRY(launches);
     return starts_of(policy, std::move(*launches));
 }

@@ -3,6 +3,35 @@
 //
 // What is taken is a *unit*: a GPU, by its UUID; where MIG splits one, its instances, by theirs; on a node
 // without GPUs one of its slots, `slot:CLUSTER/NODE/I`.
+//
+// How a job gets them: its opening (shared/wire/job.hpp) asks for units of the node. Where nobody waits and
+// enough are free, the node takes them at once, and says so in `prepared`. Else the job gets into line, over
+// all its nodes alike:
+//   → {"type":"line","order":O}
+//          to all: a node that has taken gives back; each writes a ticket with the next number of its host,
+//          not final yet
+//   ← turn from all, with that number
+//   → {"type":"line","order":O,"number":N}
+//          to all, the greatest of these: the ticket is final. No ticket with a greater number is served on
+//          any of the hosts while this one waits there, so the order is the same everywhere, and no host's
+//          clock is asked (Skeen's total order)
+//   ← turn whenever what it says is another: who is ahead, who holds what, `fits`
+//   → {"type":"take","order":O}
+//          to all, once it fits everywhere
+//   ← turn `taken`, or once more `waits` where something came in between: then all are told `line` with the
+//          number again, which gives back what was taken
+// Orders are numbered, greater each time. Each is answered by a turn, and every turn bears the last one that
+// was obeyed. Nothing is held while something else is waited for, so no two jobs wait for each other. A
+// JobStart may come when all nodes have taken. What was taken is the job's until its part is gone, whatever
+// ends it.
+//
+// Any free nodes. A job that may have any N of its nodes opens on all of them with GpuAsk::look: each says
+// how it stands there, again whenever that is another, and takes nothing. The client chooses
+// (shared/gpu/place.hpp):
+//   → {"type":"take","order":O}   to N that fit. A part without a ticket takes what nobody in line would have
+//   → {"type":"look","order":O}   where another one refuses: gives back what was taken and leaves the line
+//   → {"type":"line", …}          where no N fit, to the N that will first; from then on as above. While it
+//                                 waits there, it takes any N that fit at once, with a ticket or without
 #pragma once
 
 #include "shared/core/result.hpp"

@@ -153,6 +153,11 @@ void to_json(json& out, const LaunchFacts& facts) {
     out = listed_object(facts);
 }
 
+void fields_of(auto& fields, Of<RasReport> auto& ras) {
+    fields.writing([&](auto& out) { out = ras_object(ras); });
+    fields.reading([&](auto& reader) { read_ras(reader, ras); });
+}
+
 void fields_of(auto& fields, Of<RankStack> auto& rank) {
     fields.writing([&](auto& out) { out = rank_stack_object(rank); });
     fields.reading([&](auto& reader) { read_rank_stack(reader, rank); });
@@ -178,6 +183,8 @@ void fields_of(auto& fields, Of<JobEvent> auto& event) {
         fields("gpus", event.gpus, 0, most_gpus);
         break;
     case Event::reported:
+        fields("ras", event.ras);
+        [[fallthrough]];
     case Event::examined:
         fields("ranks", event.ranks, most_told_ranks);
         break;

@@ -16,34 +16,8 @@
 // JobStart right behind the opening: where a job with that token is there, the exec follows it from its
 // beginning and starts nothing. `conflict`: a job of that name is there and not known to be the same (yet).
 //
-// GPUs. The opening asks for units of the node (shared/wire/gpus.hpp). Where nobody waits and enough are
-// free, the node takes them at once, and says so in `prepared`. Else the job gets into line, over all its
-// nodes alike:
-//   → {"type":"line","order":O}
-//          to all: a node that has taken gives back; each writes a ticket with the next number of its host,
-//          not final yet
-//   ← turn from all, with that number
-//   → {"type":"line","order":O,"number":N}
-//          to all, the greatest of these: the ticket is final. No ticket with a greater number is served on
-//          any of the hosts while this one waits there, so the order is the same everywhere, and no host's
-//          clock is asked (Skeen's total order)
-//   ← turn whenever what it says is another: who is ahead, who holds what, `fits`
-//   → {"type":"take","order":O}
-//          to all, once it fits everywhere
-//   ← turn `taken`, or once more `waits` where something came in between: then all are told `line` with the
-//          number again, which gives back what was taken
-// Orders are numbered, greater each time. Each is answered by a turn, and every turn bears the last one that
-// was obeyed. Nothing is held while something else is waited for, so no two jobs wait for each other. A
-// JobStart may come when all nodes have taken. What was taken is the job's until its part is gone, whatever
-// ends it.
-//
-// Any free nodes. A job that may have any N of its nodes opens on all of them with GpuAsk::look: each says
-// how it stands there, again whenever that is another, and takes nothing. The client chooses
-// (shared/gpu/place.hpp):
-//   → {"type":"take","order":O}   to N that fit. A part without a ticket takes what nobody in line would have
-//   → {"type":"look","order":O}   where another one refuses: gives back what was taken and leaves the line
-//   → {"type":"line", …}          where no N fit, to the N that will first; from then on as above. While it
-//                                 waits there, it takes any N that fit at once, with a ticket or without
+// GPUs. The opening asks for units of the node; how a job gets them, alone or in line, is in
+// shared/wire/gpus.hpp.
 //
 // The supervisor is not a child of the exec: it lives on when the client goes. Node → client: frames
 // (shared/wire/frame.hpp). Control frames carry one JSON object with "type":
@@ -155,6 +129,10 @@ inline constexpr std::int64_t default_log_limit = std::int64_t{1} << 30;
 inline constexpr std::int64_t least_log_limit = std::int64_t{1} << 20;
 
 // What there is to know before a launch can be decided.
+// In a value of JobStart::env_defaults: a TCP port of the node that is reserved for the job, as
+// LaunchFacts::ports are, and told to nobody else.
+inline constexpr std::string_view own_port = "<its own port>";
+
 struct JobOpening {
     std::string job{};
     std::map<std::string, std::string> env{};      // for every process, over all else: --env
@@ -247,6 +225,9 @@ struct JobStart {
     std::vector<std::string> argv{};          // run without a shell; argv[0] is looked up in the job's PATH.
                                               // Empty: no command, the part lives until it is stopped
     std::map<std::string, std::string> env{}; // over the container's, under JobOpening::env
+    // For the ranks, or the command where it starts none by itself: each where nothing else gives it, or its
+    // other spelling (shared/launch/diagnosis_env.hpp), a value. For own_port stands a port of the node.
+    std::map<std::string, std::string> env_defaults{};
     std::map<std::string, std::string> files{}; // path → content, written before the start, mode 0600, owner
                                                 // the user; each below job_scratch(), or the start fails
     std::vector<std::string> rank_command{};    // what `dockdist-init rank` runs here, in the job's workdir
@@ -359,6 +340,7 @@ struct JobEvent {
     JobResult result{};
     std::string address{};          // ready
     std::vector<RankStack> ranks{}; // reported, examined; their main threads alone
+    RasReport ras{};                // reported
     Error error{};
 };
 Result<JobEvent> parse_job_event(std::string_view payload);

@@ -24,7 +24,7 @@ void check_start(const JobStart& start, ObjectReader& reader) {
             reader.fail("\"argv\" or \"rank_command\" holds a NUL byte");
         }
     }
-    if (!are_variables(start.env)) {
+    if (!are_variables(start.env) || !are_variables(start.env_defaults)) {
         reader.fail("\"env\": a name is empty or has '=', or contains a NUL byte");
     }
     if (!std::ranges::all_of(start.rank_env, are_variables)) {
@@ -63,6 +63,7 @@ void fields_of(auto& fields, Of<JobStart> auto& start) {
     fields("stays", start.stays);
     fields.required("argv", bytes_of(start.argv));
     fields("env", bytes_of(start.env));
+    fields("env_defaults", bytes_of(start.env_defaults));
     fields("files", bytes_of(start.files));
     fields("rank_command", bytes_of(start.rank_command));
     fields("local_rank_at", start.local_rank_at);

@@ -14,6 +14,7 @@
 #include <boost/asio/io_context.hpp>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -66,6 +67,15 @@ public:
         return run_task(io, dockdist::up(spec, engines, toolkits, options, reporter));
     }
 
+    std::size_t stores() const { // on all hosts
+        std::size_t count = 0;
+        for (const auto* engine : fakes) {
+            count += static_cast<std::size_t>(std::ranges::count_if(engine->volumes, [](const auto& volume) {
+                return volume.first.starts_with("dockdist-store-");
+            }));
+        }
+        return count;
+    }
     std::vector<std::string> containers() const {
         std::vector<std::string> names;
         for (std::size_t i = 0; i < fakes.size(); ++i) {

@@ -125,4 +125,17 @@ TEST_CASE("on Podman, which labels no volume that it makes for a container, it i
     CHECK(docker.fakes[0]->volumes.at("dockdist-store-vision_node-0").labels.at("dockdist.node") == "node-0");
 }
 
+TEST_CASE("a failed up takes back the stores that it made, and none that was there") {
+    FakeCluster cluster(2);
+    REQUIRE(cluster.up().errors.empty());
+    REQUIRE(cluster.stores() == 2);
+    run_task(cluster.io, down(cluster.spec, cluster.engines, {}, cluster.reporter));
+    cluster.fakes[1]->volumes.erase("dockdist-store-vision_node-1");
+    cluster.fakes[1]->fail("start_container", {ErrorKind::engine, "", "no GPU", ""}, -1);
+    cluster.options.attempt = "a2";
+    CHECK_FALSE(cluster.up().errors.empty());
+    CHECK(cluster.fakes[0]->volumes.contains("dockdist-store-vision_node-0"));
+    CHECK(cluster.stores() == 1);
+}
+
 } // namespace store_readers_test

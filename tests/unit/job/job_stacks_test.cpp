@@ -78,4 +78,28 @@ TEST_CASE("a node that talks nonsense is an error, and nothing of it is taken") 
     CHECK(stacks.errors[0].kind == ErrorKind::protocol);
 }
 
+TEST_CASE("what RAS has told a node is judged with the processes of all nodes") {
+    Nodes nodes(2);
+    nodes.job.parts[0].node.record.address = "10.0.0.1";
+    nodes.job.parts[1].node.record.address = "10.0.0.2";
+    nodes.fakes[0]->on_exec("dockdist-init job stacks job-1",
+                            wire::rank_stack_line({.rank = 0, .pid = 5}) + "\n" +
+                                wire::stacks_told_line({.version = "2.30.7",
+                                                        .asked_ms = 1000,
+                                                        .ranks = {{.rank = 7,
+                                                                   .size = 9,
+                                                                   .host = "10.0.0.2",
+                                                                   .pid = 5,
+                                                                   .operation = "AllReduce",
+                                                                   .count = 3,
+                                                                   .most = 4}}}) +
+                                "\n");
+    nodes.fakes[1]->on_exec("dockdist-init job stacks job-1", told({1}));
+    const auto stacks = nodes.fetch();
+    CHECK(stacks.ras.ranks == std::vector{1});
+    CHECK(stacks.ras.text.find(" has launched 3 AllReduce of 4; no count moved in 1.00 s") !=
+          std::string::npos);
+    CHECK(stacks.flight.text.empty());
+}
+
 } // namespace job_stacks_test

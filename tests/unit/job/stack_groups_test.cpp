@@ -76,7 +76,7 @@ TEST_CASE(
     const std::vector<PlacedStack> ranks{rank(0, "node-0", "all_reduce"),
                                          rank(1, "node-0", "all_reduce", 50000), rank(2, "node-1", "read"),
                                          rank(3, "node-1", "all_reduce")};
-    CHECK(stacks_text(JobId("night"), ranks, ShownThreads::main, no_terminal) ==
+    CHECK(stacks_text(JobId("night"), {.ranks = ranks}, ShownThreads::main, no_terminal) ==
           "night: 4 ranks at 2 places\n"
           "\n"
           "ranks 0-1 on node-0, 3 on node-1: silent for at least 50 s\n"
@@ -92,7 +92,7 @@ TEST_CASE(
           "      read (train.py:12)\n"
           "      main (train.py:30)\n"
           "    1 more thread (--threads)\n");
-    const auto all = stacks_text(JobId("night"), ranks, ShownThreads::all, no_terminal);
+    const auto all = stacks_text(JobId("night"), {.ranks = ranks}, ShownThreads::all, no_terminal);
     CHECK(all.find("    loader\n      get (queue.py:2)\n") != std::string::npos);
     CHECK(all.find("--threads") == std::string::npos);
 }
@@ -102,7 +102,7 @@ TEST_CASE("another thread that holds the GIL is shown, too, and a deep stack is 
     deep.stack.moves = true;
     deep.stack.threads[0].holds_gil = true;
     deep.stack.threads[1].frames.resize(30, {"again", "train.py", 1});
-    const auto text = stacks_text(JobId("j"), {deep}, ShownThreads::main, no_terminal);
+    const auto text = stacks_text(JobId("j"), {.ranks = {deep}}, ShownThreads::main, no_terminal);
     CHECK(text.starts_with("j: 1 rank at one place\n\nrank 0 on node-0: silent for 1 min 0 s\n"));
     CHECK(text.find("2 threads; it moved while it was looked at\n    loader, holds the GIL\n") !=
           std::string::npos);
@@ -119,11 +119,21 @@ TEST_CASE("what could not be read says why, and what helps") {
           .problem = "gdb failed: no",
           .advice = "do this"}},
         {NodeName("node-1"), {.rank = 4, .problem = "cannot start a process"}}};
-    const auto text = stacks_text(JobId("j"), ranks, ShownThreads::main, no_terminal);
+    const auto text = stacks_text(JobId("j"), {.ranks = ranks}, ShownThreads::main, no_terminal);
     CHECK(text.find("the command on node-0: silent for 0.00 s\n  process 9 (./train) sleeps, 0 % CPU, 1 "
                     "thread\n  gdb failed: no; do this\n") != std::string::npos);
     CHECK(text.find("rank 4 on node-1: silent for 0.00 s\n  cannot start a process\n") != std::string::npos);
     CHECK(stacks_text(JobId("j"), {}, ShownThreads::main, no_terminal) == "j: no rank runs just now\n");
+}
+
+TEST_CASE("what each source says of the job stands above its ranks") {
+    const std::vector<PlacedStack> ranks{rank(0, "node-0", "save")};
+    const auto text = stacks_text(
+        JobId("j"),
+        {.ranks = ranks, .ras = {.text = "rank 1 is behind"}, .flight = {.text = "it is", .hint = "do it"}},
+        ShownThreads::main, no_terminal);
+    CHECK(text.find("\nRAS: rank 1 is behind\nflight recorder: it is\n  → do it\n\nrank 0 on node-0") !=
+          std::string::npos);
 }
 
 } // namespace stack_groups_test

@@ -131,6 +131,7 @@ nlohmann::json to_json(const NodeLaunch& launch) {
             {"ranks", launch.hosts_remote_ranks ? launch.ranks : std::max(launch.ranks, 1)},
             {"first_rank", launch.first_rank},
             {"env", launch.start.env},
+            {"env_defaults", launch.start.env_defaults},
             {"files", launch.start.files},
             {"argv", launch.start.argv},
             {"rank_command", launch.start.rank_command},

@@ -5,6 +5,7 @@
 #include "client/job/select_nodes.hpp"
 #include "client/job/wait_for_gpus.hpp"
 #include "shared/core/with_hint.hpp"
+#include "shared/launch/diagnosis_env.hpp"
 #include "shared/launch/relaunch.hpp"
 
 #include <fmt/format.h>
@@ -51,7 +52,7 @@ void make_launches(PreparedRun& prepared, Decided& decided) {
     if (prepared.launcher.warnings != nullptr) {
         decided.warnings = prepared.launcher.warnings(prepared.request);
     }
-    auto launches = prepared.launcher.launch(prepared.request);
+    auto launches = launch_job(prepared.launcher, prepared.request);
     if (launches) {
         decided.launches = std::move(*launches);
     } else {

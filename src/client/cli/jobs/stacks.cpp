@@ -76,7 +76,18 @@ nlohmann::json verdict_json(const std::vector<PlacedStack>& ranks) {
     return json;
 }
 
-nlohmann::json stacks_json(const JobId& job, const std::vector<PlacedStack>& ranks) {
+nlohmann::json evidence_json(const Evidence& evidence) {
+    if (evidence.text.empty()) {
+        return nullptr;
+    }
+    return {{"kind", to_string(evidence.kind)},
+            {"ranks", evidence.ranks},
+            {"text", evidence.text},
+            {"hint", evidence.hint.empty() ? nlohmann::json() : nlohmann::json(evidence.hint)}};
+}
+
+nlohmann::json stacks_json(const JobId& job, const JobStacks& stacks) {
+    const auto& ranks = stacks.ranks;
     auto all = nlohmann::json::array();
     const auto groups = group_stacks(ranks);
     for (std::size_t place = 0; place < groups.size(); ++place) {
@@ -87,6 +98,8 @@ nlohmann::json stacks_json(const JobId& job, const std::vector<PlacedStack>& ran
     return {{"job", job.str()},
             {"places", groups.size()},
             {"verdict", verdict_json(ranks)},
+            {"ras", evidence_json(stacks.ras)},
+            {"flight_recorder", evidence_json(stacks.flight)},
             {"ranks", std::move(all)}};
 }
 
@@ -109,9 +122,9 @@ Task<int> run_stacks(Context& context, StacksOptions options) {
     }
     std::ranges::move(stacks.errors, std::back_inserter(errors));
     if (context.json()) {
-        context.print_json(stacks_json(found.job.job, stacks.ranks));
+        context.print_json(stacks_json(found.job.job, stacks));
     } else if (!stacks.ranks.empty() || errors.empty()) {
-        context.print(stacks_text(found.job.job, stacks.ranks,
+        context.print(stacks_text(found.job.job, stacks,
                                   options.all_threads ? ShownThreads::all : ShownThreads::main,
                                   context.output()));
     }

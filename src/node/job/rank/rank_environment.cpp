@@ -2,7 +2,10 @@
 
 #include "node/session/rank_names.hpp"
 #include "shared/core/number.hpp"
+#include "shared/launch/diagnosis_env.hpp"
 #include "shared/rdma/variables.hpp"
+
+#include <algorithm>
 
 namespace dockdist::node {
 
@@ -34,6 +37,16 @@ void show_crashes(Environment& environment) {
     environment.set_default("PYTHONFAULTHANDLER", "1");
 }
 
+void set_defaults(Environment& environment, const JobPart& part) {
+    const auto users = environment;
+    for (const auto& [name, value] : part.env_defaults) {
+        if (std::ranges::find(part.unset, name) == part.unset.end()) {
+            const auto other = users.get(std::string(other_spelling(name)).c_str());
+            environment.set_default(name.c_str(), other.value_or(value));
+        }
+    }
+}
+
 Environment rank_environment(Environment own, const Environment& recorded, const JobPart& part,
                              const IsTold& is_told) {
     for (const auto* name :
@@ -58,6 +71,7 @@ Environment rank_environment(Environment own, const Environment& recorded, const
     apply_part(own, part, true);
     set_threads(own, part);
     show_crashes(own);
+    set_defaults(own, part);
     name_ranks(own);
     const int local_rank = number_in(own, "LOCAL_RANK");
     if (local_rank >= 0 && static_cast<std::size_t>(local_rank) < part.rank_env.size()) {

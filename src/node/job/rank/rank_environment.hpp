@@ -26,6 +26,10 @@ void set_threads(Environment& environment, const JobPart& part);
 // A Python that crashes tells where it stood. What the user has said stays, an empty word too.
 void show_crashes(Environment& environment);
 
+// What is told for the case that the job hangs. What the user has said stays, also by a variable's other
+// spelling, which then says the same.
+void set_defaults(Environment& environment, const JobPart& part);
+
 // A rank that dockdist itself has counted: RANK and its kin and, where SLURM_JOB_ID is set, what Slurm calls
 // them.
 struct RankNumbers {

@@ -92,6 +92,29 @@ TEST_CASE("a Python that crashes tells where, unless the user does not want it")
     CHECK(shown("A=1\0"s, {{"PYTHONFAULTHANDLER", "0"}}) == "0");
 }
 
+TEST_CASE("what helps to tell why it hangs is set where nobody else has set it, under either name") {
+    const JobPart part{.job = "j",
+                       .env_defaults = {{"NCCL_RAS_ADDR", "127.0.0.1:20001"},
+                                        {"TORCH_FR_BUFFER_SIZE", "2000"},
+                                        {"TORCH_NCCL_TRACE_BUFFER_SIZE", "2000"}}};
+    const auto seen = [&](const std::string& block, JobPart told) {
+        const auto environment = rank_environment(Environment::from_block(block), {}, told, is_told);
+        return environment.get("NCCL_RAS_ADDR").value_or("-") + " " +
+               environment.get("TORCH_FR_BUFFER_SIZE").value_or("-") + " " +
+               environment.get("TORCH_NCCL_TRACE_BUFFER_SIZE").value_or("-");
+    };
+    CHECK(seen("A=1\0"s, part) == "127.0.0.1:20001 2000 2000");
+    CHECK(seen("NCCL_RAS_ADDR=10.0.0.1:1\0"s, part) == "10.0.0.1:1 2000 2000");
+    CHECK(seen("TORCH_NCCL_TRACE_BUFFER_SIZE=0\0"s, part) == "127.0.0.1:20001 0 0");
+    CHECK(seen("TORCH_FR_BUFFER_SIZE=7\0"s, part) == "127.0.0.1:20001 7 7");
+    auto unset = part;
+    unset.unset = {"NCCL_RAS_ADDR"};
+    CHECK(seen("A=1\0"s, unset) == "- 2000 2000");
+    auto env = part;
+    env.env = {{"TORCH_FR_BUFFER_SIZE", "9"}};
+    CHECK(seen("A=1\0"s, env) == "127.0.0.1:20001 9 9");
+}
+
 TEST_CASE("what is one rank's alone goes over the part and its GPUs") {
     const JobPart part{.job = "j",
                        .env = {{"A", "part"}},
