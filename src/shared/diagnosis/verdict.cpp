@@ -1,5 +1,7 @@
 #include "shared/diagnosis/verdict.hpp"
 
+#include "shared/diagnosis/flight_recorder.hpp"
+
 #include <algorithm>
 #include <array>
 #include <map>
@@ -159,6 +161,36 @@ HangVerdict of_stacks(const std::vector<LocatedStack>& ranks) {
     return stand ? of_waiting(all) : HangVerdict();
 }
 
+// By torch's flight recorder, which knows who has launched what: where stacks name nobody for sure.
+HangVerdict of_flights(const std::vector<LocatedStack>& ranks) {
+    std::vector<RankFlight> flights;
+    for (const auto& one : ranks) {
+        if (one.stack->rank >= 0) {
+            flights.push_back({.rank = one.stack->rank, .record = &one.stack->flight});
+        }
+    }
+    auto evidence = judge_flight(flights);
+    HangVerdict verdict{.kind = evidence.ranks.empty() ? HangVerdict::Kind::none : evidence.kind,
+                        .cause = HangCause::other_collective,
+                        .sure = true,
+                        .text = std::move(evidence.text),
+                        .hint = std::move(evidence.hint)};
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+        if (std::ranges::find(evidence.ranks, ranks[i].stack->rank) == evidence.ranks.end()) {
+            continue;
+        }
+        const auto one = judged(ranks[i]);
+        if (verdict.kind == HangVerdict::Kind::behind && verdict.ranks.empty()) {
+            verdict.cause = one.waits ? HangCause::peers : cause_of(one, false);
+        }
+        verdict.sure = verdict.sure && (one.waits || !works(*ranks[i].stack)); // else it is slow
+        verdict.where =
+            verdict.ranks.empty() && one.frame != nullptr ? frame_words(*one.frame) : verdict.where;
+        verdict.ranks.push_back(i);
+    }
+    return verdict;
+}
+
 } // namespace
 
 std::string_view to_string(HangVerdict::Kind kind) {
@@ -167,7 +199,12 @@ std::string_view to_string(HangVerdict::Kind kind) {
 }
 
 HangVerdict judge(const HangEvidence& evidence) {
-    return of_stacks(evidence.ranks);
+    auto verdict = of_stacks(evidence.ranks);
+    if (verdict.sure && !verdict.ranks.empty()) {
+        return verdict;
+    }
+    auto by_flights = of_flights(evidence.ranks);
+    return by_flights.ranks.empty() ? verdict : by_flights;
 }
 
 HangVerdict judge(const std::vector<LocatedStack>& ranks) {

@@ -230,4 +230,39 @@ TEST_CASE("of many who are behind some are named") {
     CHECK(of(many).ranks.size() == 6);
 }
 
+TEST_CASE("where stacks name nobody the flight recorder does: who is behind, or calls on another size") {
+    const auto flight = [](std::int64_t sequence, bool waits, std::int64_t elements) {
+        return wire::FlightRecord{.version = "2.10",
+                                  .groups = {{.name = "0",
+                                              .description = "default_pg",
+                                              .ranks = {0, 1, 2},
+                                              .enqueued = sequence,
+                                              .completed = waits ? sequence - 1 : sequence,
+                                              .waits = waits,
+                                              .first = {.record = sequence,
+                                                        .sequence = sequence,
+                                                        .name = "nccl:all_reduce",
+                                                        .state = "scheduled",
+                                                        .sizes = std::to_string(elements),
+                                                        .elements = elements,
+                                                        .waits_ms = 60000}}}};
+    };
+    std::vector ranks{in_all_reduce(0), in_all_reduce(1), in_all_reduce(2)};
+    CHECK(of(ranks).kind == Kind::same_collective);
+    ranks[0].flight = ranks[2].flight = flight(7, true, 4);
+    ranks[1].flight = flight(7, true, 5);
+    const auto differs = of(ranks);
+    CHECK((differs.kind == Kind::mismatch && differs.sure));
+    CHECK(differs.ranks == std::vector<std::size_t>{1});
+    CHECK(restart_helps(differs.cause) == RestartHelps::no);
+    CHECK(differs.where == "step (train.py:12)");
+    ranks[1] = {.rank = 1, .state = State::sleeping, .problem = "it cannot be read"};
+    ranks[1].flight = flight(6, false, 0);
+    const auto behind = of(ranks);
+    CHECK((behind.kind == Kind::behind && behind.ranks == std::vector<std::size_t>{1}));
+    CHECK(behind.text.starts_with("rank 1 has not launched nccl:all_reduce #7 of default_pg"));
+    ranks[1].cpu_percent = 90; // it comes
+    CHECK_FALSE(of(ranks).sure);
+}
+
 } // namespace verdict_test
