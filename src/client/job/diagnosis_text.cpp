@@ -51,7 +51,7 @@ nlohmann::json hang_json(const std::optional<wire::Hang>& hang) {
 
 std::string evidence_text(const std::vector<PlacedStack>& ranks) {
     std::string text;
-    for (const auto& [node, stack] : ranks) {
+    for (const auto& [node, stack, address] : ranks) {
         const auto who = stack.rank < 0 ? std::string("the command") : fmt::format("rank {}", stack.rank);
         text += fmt::format("{} on {}: {}\n  {}\n", who, node.str(), process_text(stack), taken_text(stack));
         if (!stack.reads.empty()) {
@@ -69,7 +69,7 @@ std::string evidence_text(const std::vector<PlacedStack>& ranks) {
 
 nlohmann::json evidence_json(const std::vector<PlacedStack>& ranks) {
     auto all = nlohmann::json::array();
-    for (const auto& [node, stack] : ranks) {
+    for (const auto& [node, stack, address] : ranks) {
         auto json = wire::rank_stack_object(stack);
         json["node"] = node.str();
         all.push_back(std::move(json));

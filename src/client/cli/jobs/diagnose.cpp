@@ -34,15 +34,15 @@ struct Diagnosis {
     std::optional<wire::Hang> recorded{};
     std::optional<wire::Hang> now{};
     bool sure = false; // what is found now
-    std::vector<PlacedStack> ranks{};
+    JobStacks stacks{};
     std::string end{}; // how it has ended; empty: it runs
 };
 
-Diagnosis diagnosis_of(const KnownJob& job, std::vector<PlacedStack> ranks) {
+Diagnosis diagnosis_of(const KnownJob& job, JobStacks stacks) {
     const auto& latest = latest_of(job);
-    Diagnosis found{.job = job.job, .recorded = latest.hang, .ranks = std::move(ranks)};
+    Diagnosis found{.job = job.job, .recorded = latest.hang, .stacks = std::move(stacks)};
     HangEvidence evidence;
-    for (const auto& each : found.ranks) {
+    for (const auto& each : found.stacks.ranks) {
         evidence.ranks.push_back({each.node.str(), &each.stack});
     }
     const auto verdict = judge(evidence);
@@ -70,8 +70,8 @@ std::string text_of(const Diagnosis& found, const OutputTraits& output) {
     text += found.now && found.sure ? "now:\n" + hang_text(*found.now) + "\n"
             : found.now             ? "now, and not sure: " + found.now->text + "\n"
                                     : "now: nothing that could be said is sure\n";
-    return text + "\n" + evidence_text(found.ranks) + "\n" +
-           stacks_text(found.job, found.ranks, ShownThreads::all, output);
+    return text + "\n" + evidence_text(found.stacks.ranks) + "\n" +
+           stacks_text(found.job, found.stacks, ShownThreads::all, output);
 }
 
 nlohmann::json json_of(const Diagnosis& found) {
@@ -89,7 +89,8 @@ std::string archive_of(const Diagnosis& found) {
         {"diagnosis.json",
          json_of(found).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"},
         {"ranks.json",
-         evidence_json(found.ranks).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"}};
+         evidence_json(found.stacks.ranks).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
+             "\n"}};
     for (const auto& [name, content] : files) {
         const UstarEntry entry{.name = found.job.str() + "/" + name,
                                .mode = 0644,
@@ -113,8 +114,8 @@ Task<int> run_diagnose(Context& context, DiagnoseOptions options) {
     auto errors = std::move(found.errors);
     forget_lost(errors, left_out_of(found.job), found);
     auto stacks = co_await fetch_stacks(found.cluster.engines, found.job, diagnosis_pause);
-    std::ranges::move(stacks.errors, std::back_inserter(errors));
-    const auto diagnosis = diagnosis_of(found.job, std::move(stacks.ranks));
+    std::ranges::move(std::exchange(stacks.errors, {}), std::back_inserter(errors));
+    const auto diagnosis = diagnosis_of(found.job, std::move(stacks));
     if (!options.save.empty()) {
         if (const auto written = file.write(archive_of(diagnosis)); !written) {
             errors.push_back(written.error());
