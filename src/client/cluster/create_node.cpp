@@ -55,14 +55,25 @@ Task<Result<ContainerId>> create_or_replace(ContainerEngine& engine, std::string
     }
 }
 
-// Podman labels no volume that it makes for a container: it is made before, as Docker makes it with that; and
-// it is known whose `up` has made it (one that is there keeps its labels).
+bool is_store(const Mount& mount) {
+    return label_of(mount.volume_labels, labels::role) == "store";
+}
+
+// It is known whose `up` has made it: a volume that is there keeps its labels.
+ContainerConfig with_marked_store(ContainerConfig config) {
+    for (auto& mount : config.mounts) {
+        if (is_store(mount)) {
+            mount.volume_labels[labels::attempt] = label_of(config.labels, labels::attempt);
+        }
+    }
+    return config;
+}
+
+// Podman labels no volume that it makes for a container: it is made before, as Docker makes it with that.
 Task<Status> make_store(ContainerEngine& engine, const ContainerConfig& config) {
     for (const auto& mount : config.mounts) {
-        if (mount.data_only && label_of(mount.volume_labels, labels::role) == "store") {
-            auto labels = mount.volume_labels;
-            labels[labels::attempt] = label_of(config.labels, labels::attempt);
-            CO_TRY(co_await engine.create_volume(mount.source, std::move(labels)));
+        if (mount.data_only && is_store(mount)) {
+            CO_TRY(co_await engine.create_volume(mount.source, mount.volume_labels));
         }
     }
     co_return ok;
@@ -71,7 +82,7 @@ Task<Status> make_store(ContainerEngine& engine, const ContainerConfig& config) 
 } // namespace
 
 Task<Result<ContainerId>> create_node_container(ContainerEngine& engine, const CreateNode& create) {
-    auto config = create.config;
+    auto config = with_marked_store(create.config);
     CO_TRY(co_await make_store(engine, config));
     auto id = co_await create_or_replace(engine, create.container_name, config);
     // The engine names one of what its host lacks, whichever it comes to first.
@@ -80,7 +91,8 @@ Task<Result<ContainerId>> create_node_container(ContainerEngine& engine, const C
     while (!id) {
         if (rdma && lacks(id.error(), "/dev/infiniband")) {
             rdma = false;
-            config = imex || !create.tries_imex ? *create.without_rdma : without_imex(*create.without_rdma);
+            config = with_marked_store(imex || !create.tries_imex ? *create.without_rdma
+                                                                  : without_imex(*create.without_rdma));
         } else if (imex && lacks(id.error(), imex_channel)) {
             imex = false;
             config = without_imex(std::move(config));

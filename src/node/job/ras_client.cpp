@@ -177,7 +177,7 @@ Result<std::optional<int>> ras_port_in(std::string_view environ) {
                      .message = "NCCL_RAS_ADDR is " + wire::stack_word(address.substr(0, 100)) +
                                 ", and only 127.0.0.1 is asked"};
     }
-    return std::optional(*port);
+    return port;
 }
 
 wire::RasReport look_at_ras(std::string_view environ) {

@@ -44,7 +44,7 @@ class TestStacks(OnANode):
         lines = [json.loads(line) for line in out.splitlines()]
         if not lines:
             return process.returncode, []
-        assert lines[-1] == {"type": "stacks_told"}, lines
+        assert lines[-1]["type"] == "stacks_told", lines
         return process.returncode, lines[:-1]
 
     def test_where_a_python_stands_is_told_and_it_goes_on(self):

@@ -132,8 +132,7 @@ TEST_CASE("a failed up takes back the stores that it made, and none that was the
     run_task(cluster.io, down(cluster.spec, cluster.engines, {}, cluster.reporter));
     cluster.fakes[1]->volumes.erase("dockdist-store-vision_node-1");
     cluster.fakes[1]->fail("start_container", {ErrorKind::engine, "", "no GPU", ""}, -1);
-    cluster.options.attempt = "a2";
-    CHECK_FALSE(cluster.up().errors.empty());
+    CHECK_FALSE(cluster.up("a2").errors.empty());
     CHECK(cluster.fakes[0]->volumes.contains("dockdist-store-vision_node-0"));
     CHECK(cluster.stores() == 1);
 }

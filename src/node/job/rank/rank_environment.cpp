@@ -41,8 +41,8 @@ void set_defaults(Environment& environment, const JobPart& part) {
     const auto users = environment;
     for (const auto& [name, value] : part.env_defaults) {
         if (std::ranges::find(part.unset, name) == part.unset.end()) {
-            const auto other = users.get(std::string(other_spelling(name)).c_str());
-            environment.set_default(name.c_str(), other.value_or(value));
+            const auto other = users.get(std::string(other_spelling(name)));
+            environment.set_default(name, other.value_or(value));
         }
     }
 }
