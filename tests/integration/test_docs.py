@@ -163,6 +163,7 @@ def test_what_is_printed_as_json_is_what_its_schema_says(lab):
         say("jobs", "nosuch", code=None)
         say("gpus")
         say("stacks", "on")
+        say("diagnose", "on")
         say("stop", "on")
         say("logs", "well")
         say("cp", "node-0:/etc/hostname", str(c.folder / "name"))

@@ -63,7 +63,7 @@ def test_a_restart_follows_where_it_helps_and_the_end_where_it_does_not(lab):
 def test_who_works_in_silence_is_left_in_peace(lab):
     with nodes(lab, "t-no-hang") as c:
         suite.install(c.folder_in_nodes)
-        done = c.run("run", "--launcher", "torchrun", "--diagnose", SOON, "--", "faulty.py", "long-checkpoint", "0", "4", "60")
+        done = c.run("run", "--launcher", "torchrun", "--diagnose", SOON, "--", "faulty.py", "long-checkpoint", "0", "4", "30")
         assert "hangs" not in done.stderr, done.stderr
         assert done.stdout.count(" done\n") == 4, done.stdout
         assert json.loads(c.run("jobs", "-o", "json").stdout)["jobs"][0]["hang"] is None

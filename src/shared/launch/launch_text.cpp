@@ -34,12 +34,11 @@ std::string to_text(const std::vector<NodeLaunch>& launches) {
         for (const auto& [name, value] : start.env) {
             text += "  " + shown(name + "=" + shell_quote(value)) + "\n";
         }
-        if (!start.env_defaults.empty()) {
-            text += "  where nothing else sets them:\n";
-        }
+        std::string defaults;
         for (const auto& [name, value] : start.env_defaults) {
-            text += "    " + shown(name + "=" + shell_quote(value)) + "\n";
+            defaults += " " + shown(name + "=" + shell_quote(value));
         }
+        text += defaults.empty() ? "" : "  where nothing else sets them:" + defaults + "\n";
         for (std::size_t i = 0; i < start.rank_env.size(); ++i) {
             for (const auto& [name, value] : start.rank_env[i]) {
                 text += "  rank " + std::to_string(launch.first_rank + static_cast<int>(i)) + ": " +
