@@ -71,7 +71,7 @@ void tell_state(wire::RankStack& stack, const TreeLook& before, const TreeLook& 
     const auto& own = now.processes.front();
     const auto& former = before.processes.front();
     stack.cpu_percent = percent(own.cpu_ticks - former.cpu_ticks);
-    stack.tree_cpu_percent = percent(ticks_of(now) - ticks_of(before));
+    stack.tree_cpu_percent = percent(ticks_of(now.processes) - ticks_of(before.processes));
     stack.io_bytes = now.io_bytes < 0 || before.io_bytes < 0
                          ? -1
                          : std::max<std::int64_t>(now.io_bytes - before.io_bytes, 0);

@@ -2,6 +2,7 @@
 #include "node/job/failure_cause.hpp"
 #include "node/job/job_store.hpp"
 #include "node/job/part_supervisor.hpp"
+#include "node/job/tree_look.hpp"
 #include "node/system/process_stat.hpp"
 
 #include <unistd.h>
@@ -28,11 +29,7 @@ std::int64_t Supervisor::cpu_ms() const {
     for (const auto& [rank, shim] : ranks_.running()) {
         roots.push_back(shim);
     }
-    std::int64_t ticks = 0;
-    for (const auto& process : tree_of(all_processes(), roots)) {
-        ticks += process.cpu_ticks + process.waited_ticks;
-    }
-    return ticks * 1000 / ::sysconf(_SC_CLK_TCK);
+    return ticks_of(tree_of(all_processes(), roots)) * 1000 / ::sysconf(_SC_CLK_TCK);
 }
 
 } // namespace dockdist::node

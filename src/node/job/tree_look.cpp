@@ -72,9 +72,9 @@ TreeLook look_at_tree(pid_t root) {
     return look;
 }
 
-std::int64_t ticks_of(const TreeLook& look) {
+std::int64_t ticks_of(const std::vector<ProcessStat>& processes) {
     std::int64_t ticks = 0;
-    for (const auto& process : look.processes) {
+    for (const auto& process : processes) {
         ticks += process.cpu_ticks + process.waited_ticks;
     }
     return ticks;

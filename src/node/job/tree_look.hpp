@@ -21,7 +21,7 @@ struct TreeLook {
 };
 
 TreeLook look_at_tree(pid_t root);
-std::int64_t ticks_of(const TreeLook& look); // of all, with what they have waited for
+std::int64_t ticks_of(const std::vector<ProcessStat>& processes); // of all, with what they have waited for
 
 wire::RankStack::State state_of(char letter);
 std::string wait_of(const ProcessStat& process); // the kernel's function that it waits in

@@ -1,6 +1,6 @@
 #include "shared/core/number.hpp"
+#include "shared/diagnosis/cause.hpp"
 #include "shared/diagnosis/flight_recorder.hpp"
-#include "shared/diagnosis/place.hpp"
 #include "shared/diagnosis/rank_names.hpp"
 
 #include <algorithm>
@@ -86,9 +86,7 @@ std::string what_text(const wire::FlightGroup& group) {
 }
 
 std::string where_text(const wire::FlightEntry& entry) {
-    auto frame = entry.frame;
-    frame.file.erase(0, frame.file.rfind('/') + 1);
-    return frame.file.empty() ? "" : ", in " + frame_text(frame);
+    return entry.frame.file.empty() ? "" : ", in " + frame_words(entry.frame);
 }
 
 Evidence behind_by(const std::vector<Waiting>& waiting, const Records& records) {
@@ -112,13 +110,10 @@ Evidence behind_by(const std::vector<Waiting>& waiting, const Records& records) 
     return {.kind = HangVerdict::Kind::behind,
             .ranks = ranks,
             .text = rank_names(ranks) +
-                    (silent ? (one ? " does" : " do") + std::string(" not answer it, and ") +
-                                  std::to_string(waiting.size()) +
-                                  (waiting.size() == 1 ? " other waits" : " others wait")
-                            : (one ? " has" : " have") + std::string(" not launched ") + what_text(*wanted) +
-                                  ", and " + std::to_string(waiting.size()) +
-                                  (waiting.size() == 1 ? " other waits" : " others wait")) +
-                    where_text(wanted->first),
+                    (silent ? (one ? " does" : " do") + std::string(" not answer it")
+                            : (one ? " has" : " have") + std::string(" not launched ") + what_text(*wanted)) +
+                    ", and " + std::to_string(waiting.size()) +
+                    (waiting.size() == 1 ? " other waits" : " others wait") + where_text(wanted->first),
             .hint = silent ? "it is stopped, or something in it holds Python's GIL" : ""};
 }
 
