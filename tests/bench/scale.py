@@ -107,6 +107,18 @@ def scale(nodes, rounds):
     return rows
 
 
+def placement(nodes, rounds):
+    """`run --nodes 2 -- true`, which looks at the boards of all nodes and takes two that are free, and of the first two, which asks nobody else."""
+    rows = {"any": [], "first": []}
+    with Bench(nodes) as bench:
+        bench.up(nodes)
+        for _ in range(rounds):
+            rows["any"].append(used(bench.c, "run", "--nodes", "2", "--", "true"))
+            rows["first"].append(used(bench.c, "run", "--nodes", "first:2", "--", "true"))
+        bench.down()
+    return rows
+
+
 def first(nodes, rounds):
     """The first `up` of hosts that have nothing of dockdist: what leaves the client, and the toolkit's size."""
     toolkit = TOOLKIT_TAR.stat().st_size

@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 
 from harness.busybox import BUSYBOX
-from harness.lab import DOCKDIST, Engine
+from harness.lab import DOCKDIST, TOOLKIT_TAR, Engine
 
 PROGRAM = DOCKDIST.parent / "stub_engines"
 IMAGE = "stub/busybox:1"
@@ -80,8 +80,7 @@ class Stubs:
 
     def share_toolkit(self):
         """The first host has the toolkit: the others have it, too."""
-        version = (DOCKDIST.parent / "src/client/toolkit/toolkit.version").read_text()
-        self._ask("POST", "share?name=dockdist-toolkit-" + version)
+        self._ask("POST", "share?name=dockdist-toolkit-" + TOOLKIT_TAR.with_suffix(".version").read_text())
 
     def processes(self):
         """Those that the stubs have begun and that are there still, below them and in their containers."""
