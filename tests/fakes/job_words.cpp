@@ -159,8 +159,9 @@ wire::JobResult some_result() {
 
 void add_events(std::vector<WireWord>& words) {
     using enum wire::JobEvent::Type;
-    for (const auto type : {prepared, turn, started, rank_failed, silent, speaks, idle, busy, reported, ready,
-                            ended, detached, exited, error, ranks_gone, still, goes_on, examined}) {
+    for (const auto type :
+         {prepared, turn, started, rank_failed, rank_done, silent, speaks, idle, busy, reported, ready, ended,
+          detached, exited, error, ranks_gone, still, goes_on, examined}) {
         using enum wire::GpuTurn::State;
         for (const auto state : {none, taken, fits, waits}) {
             if (state == waits || type == turn) {
@@ -173,6 +174,7 @@ void add_events(std::vector<WireWord>& words) {
                           .turn = turn_in(state),
                           .pid = 9,
                           .gpus = 2,
+                          .rank = 3,
                           .failure = some_failure(),
                           .result = some_result(),
                           .address = "http://10.0.0.1:8000",

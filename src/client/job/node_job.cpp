@@ -319,6 +319,7 @@ Result<std::optional<wire::JobResult>> NodeJob::handle(const wire::Frame& frame)
         return going_on;
     case wire::JobEvent::Type::started:
     case wire::JobEvent::Type::rank_failed:
+    case wire::JobEvent::Type::rank_done:
     case wire::JobEvent::Type::silent:
     case wire::JobEvent::Type::speaks:
     case wire::JobEvent::Type::idle:

@@ -42,6 +42,11 @@ void Supervisor::begin() {
     }
     loop_.watch(signals_.get(), POLLIN, [this](short) { on_signal(); });
     ranks_.on_failed = [this](wire::JobFailure failure) { failed(std::move(failure)); };
+    ranks_.on_done = [this](int rank) {
+        if (!stopping_) {
+            tell({.type = wire::JobEvent::Type::rank_done, .rank = rank});
+        }
+    };
     ranks_.on_note = [this](const std::string& line) { note(line); };
     outputs_.on_output = [this](std::uint8_t stream, std::int32_t rank, std::string_view bytes) {
         silence_.heard(stream, rank, bytes);
@@ -62,7 +67,7 @@ void Supervisor::begin() {
     }
     loop_.after_each_round([this] {
         hear_start(); // before what its ranks say
-        ranks_.tell_failures();
+        ranks_.tell_ends();
         followers_.log_is(job_.log.size());
     });
     watch_disk();

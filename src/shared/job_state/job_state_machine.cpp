@@ -4,7 +4,6 @@
 #include "shared/job_state/job_text.hpp"
 
 #include <algorithm>
-#include <csignal>
 #include <utility>
 
 namespace dockdist {
@@ -13,10 +12,6 @@ namespace {
 constexpr std::int64_t longest_backoff_ms = 30000;
 
 } // namespace
-
-bool explains(const wire::JobFailure& rank, const wire::JobFailure& launcher) {
-    return launcher.rank < 0 && rank.rank >= 0 && rank.signal != SIGTERM && rank.signal != SIGKILL;
-}
 
 JobStateMachine::JobStateMachine(wire::JobPolicy settings, Relaunch relaunch, std::int64_t lease_ms)
     : settings_(std::move(settings)), relaunch_(std::move(relaunch)), lease_ms_(lease_ms),
@@ -36,6 +31,7 @@ bool JobStateMachine::speaks_of_now(int attempt) {
 void JobStateMachine::enter_attempt(int attempt) {
     attempt_ = attempt;
     failure_.reset();
+    first_done_.reset();
     ready_at_.clear();
     something_spoke_ = false;
     spoke_at_ms_ = 0;
@@ -58,6 +54,8 @@ void JobStateMachine::hear(std::size_t part, const wire::JobEvent& event) {
         return started(part, event.attempt);
     case Type::rank_failed:
         return rank_failed(part, event.attempt, event.failure);
+    case Type::rank_done:
+        return rank_done(part, event.attempt, event.rank);
     case Type::silent:
         return silent(part, event.attempt);
     case Type::speaks:
@@ -191,15 +189,6 @@ void JobStateMachine::take_result(std::size_t part, const wire::JobResult& resul
         fail(part, result.failures.front());
     } else if (result.code != 0 && !result.stopped && !settings_.parts[part].hosts_remote_ranks) {
         fail(part, {.code = result.code, .signal = result.signal});
-    }
-}
-
-void JobStateMachine::fail(std::size_t part, wire::JobFailure failure) {
-    const bool counts = failure_ ? explains(failure, *failure_)
-                                 : interrupts_ == 0 && (phase_ == Phase::running || phase_ == Phase::over);
-    if (counts) {
-        failure_ = std::move(failure);
-        failure_->node = settings_.parts[part].node;
     }
 }
 

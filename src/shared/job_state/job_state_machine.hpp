@@ -36,8 +36,9 @@
 
 namespace dockdist {
 
-// A launcher ends because a rank has failed, and may be heard of first when the rank is on another node.
-bool explains(const wire::JobFailure& rank, const wire::JobFailure& launcher);
+// A launcher ends because a rank has failed, and may be heard of first when the rank is on another node; so
+// may a rank whose connection to one that a signal has ended is closed.
+bool explains(const wire::JobFailure& rank, const wire::JobFailure& other);
 
 // When the ranks of a part that is lost have surely ended: its lease, their grace, and what words take on
 // their way and a part to look at its clock.
@@ -84,6 +85,8 @@ public:
                                             // coordinator's to tell, who knows of more than that
     void started(std::size_t part, int attempt);
     void rank_failed(std::size_t part, int attempt, const wire::JobFailure& failure);
+    // With 0: what fails over a lost connection after that fails because of it.
+    void rank_done(std::size_t part, int attempt, int rank);
     void ended(std::size_t part, int attempt, const wire::JobResult& result); // and waits for an order
     void exited(std::size_t part, const wire::JobResult& result);             // and is gone
     void silent(std::size_t part, int attempt);
@@ -218,6 +221,11 @@ private:
     bool part_missing_ = false;
     std::int64_t begin_at_ms_ = 0;
     std::optional<wire::JobFailure> failure_{};
+    struct Done {
+        std::size_t part = 0;
+        int rank = 0;
+    };
+    std::optional<Done> first_done_{}; // of this attempt
     std::string ready_at_{};
     std::vector<Notice> notices_{};
     bool stop_is_told_ = false;                      // why the job is stopped

@@ -76,8 +76,9 @@ std::string last_lines_text(const wire::JobFailure& failure, const JobId& job, c
     }
     std::string text = "its last lines";
     if (last.left_out > 0) {
-        const auto whose =
-            failure.rank < 0 ? " --node " + failure.node : " --rank " + std::to_string(failure.rank);
+        const auto whose = !failure.finding.empty() ? std::string()
+                           : failure.rank < 0       ? " --node " + failure.node
+                                                    : " --rank " + std::to_string(failure.rank);
         text += ", " + std::to_string(last.left_out) + " left out (`dockdist logs " + job.str() + whose +
                 "` has all)";
     }

@@ -1,6 +1,7 @@
 #include "shared/wire/job.hpp"
 
 #include "shared/core/ending_signals.hpp"
+#include "shared/wire/frame.hpp"
 #include "shared/wire/job_result.hpp"
 #include "shared/wire/layout.hpp"
 
@@ -31,10 +32,11 @@ constexpr Words<JobCommand::Type, 14> command_words{{{JobCommand::Type::ping, "p
                                                      {JobCommand::Type::detach, "detach"}}};
 
 using Event = JobEvent::Type;
-constexpr Words<Event, 18> event_words{{{Event::prepared, "prepared"},
+constexpr Words<Event, 19> event_words{{{Event::prepared, "prepared"},
                                         {Event::turn, "turn"},
                                         {Event::started, "started"},
                                         {Event::rank_failed, "rank_failed"},
+                                        {Event::rank_done, "rank_done"},
                                         {Event::silent, "silent"},
                                         {Event::speaks, "speaks"},
                                         {Event::idle, "idle"},
@@ -178,6 +180,9 @@ void fields_of(auto& fields, Of<JobEvent> auto& event) {
         break;
     case Event::rank_failed:
         fields.all_of(event.failure);
+        break;
+    case Event::rank_done:
+        fields("rank", event.rank, 0, max_rank);
         break;
     case Event::idle:
         fields("gpus", event.gpus, 0, most_gpus);

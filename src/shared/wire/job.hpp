@@ -315,6 +315,7 @@ struct JobEvent {
         turn,
         started,
         rank_failed,
+        rank_done,
         silent,
         speaks,
         idle,
@@ -335,7 +336,8 @@ struct JobEvent {
     LaunchFacts facts{};
     GpuTurn turn{};
     int pid = 0;
-    int gpus = 0; // idle
+    int gpus = 0;  // idle
+    int rank = -1; // rank_done: that has ended with 0
     JobFailure failure{};
     JobResult result{};
     std::string address{};          // ready

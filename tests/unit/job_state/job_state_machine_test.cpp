@@ -132,6 +132,66 @@ TEST_CASE("with restarts left a failed attempt is halted, and begun anew after a
     CHECK(job.first_failure()->code == 9);
 }
 
+TEST_CASE(
+    "a rank that had ended with 0 is behind a connection that another one lost, and behind nothing else") {
+    const auto failure_of = [](const std::string& tail, bool is_late) {
+        JobStateMachine job(settings(2));
+        const auto done = [&job] { job.rank_done(0, 0, 1); };
+        if (!is_late) {
+            done();
+        }
+        job.rank_failed(1, 0, {.rank = 2, .code = 1, .tail = tail});
+        if (is_late) {
+            done();
+        }
+        return *job.first_failure();
+    };
+    const std::string closed =
+        "RuntimeError: [gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.0.0.1]:1";
+    const auto early = failure_of(closed, false);
+    CHECK(early.finding == "rank 1 on node-0 had ended with exit code 0 while others waited for it: node-1: "
+                           "rank 2 exited with 1");
+    CHECK(early.node == "node-0");
+    CHECK(early.rank == 1);
+    CHECK(early.code == 1);
+    CHECK(early.tail == closed);
+    CHECK_FALSE(early.advice.empty());
+    CHECK(failure_of("ncclRemoteError: a remote process exited", false).rank == 1);
+    CHECK(failure_of(closed, true).rank == 2);
+    CHECK(failure_of("ValueError: Connection closed by peer of a database", false).rank == 2);
+}
+
+TEST_CASE(
+    "a rank that a signal has ended is the failure, though one that lost its connection was heard first") {
+    const wire::JobFailure closed{.rank = 0, .code = 1, .tail = "gloo: Connection closed by peer"};
+    const auto after = [&](const wire::JobFailure& failure) {
+        JobStateMachine job(settings(2));
+        job.rank_failed(0, 0, closed);
+        job.decide(0);
+        job.rank_failed(1, 0, failure);
+        return job.first_failure()->rank;
+    };
+    CHECK(after({.rank = 2, .code = 139, .signal = SIGSEGV}) == 2);
+    CHECK(after({.rank = 2, .code = 137, .signal = SIGKILL, .oom = true}) == 2);
+    CHECK(after({.rank = 2, .code = 137, .signal = SIGKILL}) == 0); // as it was told to
+    CHECK(after({.rank = 2, .code = 143, .signal = SIGTERM}) == 0);
+    CHECK(after({.rank = 2, .code = 1, .tail = "ValueError"}) == 0); // perhaps as it was told to
+}
+
+TEST_CASE("a rank that had ended with 0 in the attempt before is behind nothing of this one") {
+    JobStateMachine job(settings(2, 1));
+    job.rank_done(0, 0, 1);
+    job.rank_failed(1, 0, {.rank = 2, .code = 7});
+    job.decide(0);
+    job.ended(0, 0, stopped());
+    job.ended(1, 0, stopped());
+    job.decide(0);
+    job.decide(1000);
+    REQUIRE(job.attempt() == 1);
+    job.rank_failed(1, 1, {.rank = 2, .code = 1, .tail = "gloo: Connection closed by peer"});
+    CHECK(job.first_failure()->rank == 2);
+}
+
 TEST_CASE("a part that had ended before the failure sweeps up before the next attempt") {
     JobStateMachine job(settings(2, 1));
     job.ended(0, 0, {});

@@ -95,9 +95,7 @@ void RankList::hear(Rank& rank) {
         outputs_.drain(rank.err, 2, rank.begun.rank);
         const RankEnd killed{
             .code = exit_codes::by_signal(SIGKILL), .signal = SIGKILL, .at_us = monotonic_us()};
-        if (const auto end = heard.end.value_or(killed); end.code != 0) {
-            failed_.push_back({.begun = rank.begun, .end = end});
-        }
+        ended_.push_back({.begun = rank.begun, .end = heard.end.value_or(killed)});
     }
 }
 
@@ -122,8 +120,8 @@ std::vector<std::pair<std::int32_t, pid_t>> RankList::running() const {
     return running;
 }
 
-void RankList::tell_failures() {
-    if (!failed_.empty()) {
+void RankList::tell_ends() {
+    if (!ended_.empty()) {
         hear_all();
     }
     if (std::exchange(others_begun_, false) && second() != nullptr) {
@@ -163,10 +161,14 @@ void RankList::hear_all() {
     for (const auto& rank : ranks_) {
         hear(*rank);
     }
-    std::ranges::sort(failed_, {}, [](const Failed& one) { return one.end.at_us; });
-    for (const auto& [begun, end] : std::exchange(failed_, {})) {
-        on_failed(
-            {.rank = begun.rank, .local_rank = begun.local_rank, .code = end.code, .signal = end.signal});
+    std::ranges::sort(ended_, {}, [](const Ended& one) { return one.end.at_us; });
+    for (const auto& [begun, end] : std::exchange(ended_, {})) {
+        if (end.code != 0) {
+            on_failed(
+                {.rank = begun.rank, .local_rank = begun.local_rank, .code = end.code, .signal = end.signal});
+        } else if (begun.rank >= 0 && !std::exchange(done_is_told_, true)) {
+            on_done(begun.rank);
+        }
     }
 }
 
@@ -190,10 +192,10 @@ void RankList::clear() {
         close(*rank);
     }
     ranks_.clear();
-    failed_.clear();
+    ended_.clear();
     numbers_.clear();
     begun_ = 0;
-    others_begun_ = refused_ = false;
+    done_is_told_ = others_begun_ = refused_ = false;
 }
 
 } // namespace dockdist::node

@@ -29,6 +29,7 @@ public:
     // In the order in which the ranks ended; also that one has begun while another one of its number runs, as
     // where every node's launcher starts the whole job.
     std::function<void(wire::JobFailure failure)> on_failed{};
+    std::function<void(int rank)> on_done{}; // in the same order: the first that has ended with 0
     std::function<void(const std::string& line)> on_note{}; // why one is not listened to
 
     int begun() const { return begun_; }
@@ -36,7 +37,7 @@ public:
     // Those that run: their numbers, and their shims, from which their processes descend.
     std::vector<std::pair<std::int32_t, pid_t>> running() const;
     std::vector<int> ended() const; // whose number has begun, and runs no more
-    void tell_failures();           // where there are any
+    void tell_ends();               // where there are any
     // The first failure is the one that people look at. When one is heard, all that came before it have been
     // sent too, and wait in some other FIFO.
     void hear_all();
@@ -50,7 +51,7 @@ private:
         Fd from{}, to{};   // closed: the shim is gone
         Fd out{}, err{};
     };
-    struct Failed {
+    struct Ended {
         RankBegin begun{};
         RankEnd end{};
     };
@@ -67,9 +68,10 @@ private:
     std::size_t most_;
     FifoDoor door_;
     std::vector<std::unique_ptr<Rank>> ranks_{};
-    std::vector<Failed> failed_{}; // not yet told
+    std::vector<Ended> ended_{}; // not yet told
     std::set<std::int32_t> numbers_{};
     int begun_ = 0;
+    bool done_is_told_ = false;
     bool others_begun_ = false; // since that was looked at
     bool refused_ = false;      // and that was said
 };
