@@ -19,10 +19,11 @@ const wire::ThreadStack* gil_holder(const wire::RankStack& stack) {
     return found == stack.threads.end() ? nullptr : &*found;
 }
 
+// A loop of Python's, which may well come to its end, holds the GIL.
 bool spins(const JudgedRank& one) {
     const auto& stack = *one.rank->stack;
     return !stack.moves && stack.cpu_percent >= spins_percent && stack.io_bytes < works_bytes &&
-           one.rank->stands_ms >= spins_ms;
+           one.rank->stands_ms >= spins_ms && gil_holder(stack) == nullptr;
 }
 
 bool reads_input(const wire::RankStack& stack) {

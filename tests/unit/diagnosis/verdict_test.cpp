@@ -168,6 +168,8 @@ TEST_CASE("who computes in one call is a finding once that has gone on for half 
     CHECK_FALSE(after(29999).sure);
     CHECK(after(30000).sure);
     CHECK(after(30000).cause == HangCause::native_spin);
+    spins.threads.front().holds_gil = true; // a loop of Python's, which may come to its end
+    CHECK(after(30000).cause == HangCause::busy);
 }
 
 TEST_CASE("who does not come is told by what it does, and a loader by its process") {
