@@ -7,6 +7,7 @@ import ctypes
 import hashlib
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -54,6 +55,9 @@ class Samples(Dataset):
         if WRONG and at == AT and FAULT == "loader-killed":
             injected()
             os.kill(os.getpid(), signal.SIGKILL)
+        if WRONG and at == AT and FAULT == "shm-full":
+            injected()
+            return torch.ones(1 << 26)  # four times the 64 MiB that a node has
         return torch.ones(4)
 
 
@@ -85,13 +89,38 @@ def lock_twice():
 
 
 def spin():
-    hashlib.pbkdf2_hmac("sha256", b"word", b"salt", 10 ** 12)
+    hashlib.pbkdf2_hmac("sha256", b"word", b"salt", 2 ** 31 - 1)
 
 
 def grow():
     taken = []
     while True:
         taken.append(bytearray(os.urandom(1 << 20)) * 16)
+
+
+def read_data():
+    """As from a file server that does not answer."""
+    os.mkfifo(f"/tmp/data-{os.getpid()}")
+    with open(f"/tmp/data-{os.getpid()}", "rb") as file:
+        file.read()
+
+
+def fill_disk():
+    with open("/dev/shm/checkpoint", "wb") as file:
+        os.unlink(file.name)  # the next job finds room again
+        while True:
+            file.write(b"x" * (1 << 20))
+
+
+def serve_twice():
+    first, second = socket.socket(), socket.socket()
+    first.bind(("", 0))
+    first.listen()
+    second.bind(first.getsockname())
+
+
+def compare_versions():
+    raise RuntimeError("this rank has version 2.5 of the model's code, rank 0 has 2.6")
 
 
 def save_checkpoint():
@@ -131,6 +160,7 @@ def fail_as_cuda():
 ALONE = {"stopped": lambda: os.kill(os.getpid(), signal.SIGSTOP), "holds-gil": hold_the_gil, "native-deadlock": lock_twice,
          "native-spin": spin, "out-of-memory": grow, "segfault": lambda: ctypes.string_at(0), "cuda-error": fail_as_cuda,
          "killed": lambda: os.kill(os.getpid(), signal.SIGKILL), "early-exit": lambda: os._exit(0),
+         "storage-stall": read_data, "disk-full": fill_disk, "port-taken": serve_twice, "versions-differ": compare_versions,
          "long-checkpoint": save_checkpoint, "evaluates-alone": evaluate, "waits-for-input": ask}
 INSTEAD = {"skipped-collective": skip, "wrong-order": broadcast_first, "wrong-shape": wrong_shape}
 
@@ -143,6 +173,9 @@ for number, batch in enumerate(DataLoader(Samples(), batch_size=1, num_workers=1
         if number == AT:
             injected()
         work_slowly()
+    if WRONG and number == AT and FAULT in ("link-cut", "packets-lost"):  # which who runs this brings about now
+        injected()
+        time.sleep(2)
     if WRONG and number == AT and FAULT in ALONE:
         injected()
         ALONE[FAULT]()

@@ -1,5 +1,6 @@
 """What each fault is, what is true of it, and how one is brought about in a job and its verdict read."""
 
+import contextlib
 import dataclasses
 import json
 import random
@@ -19,7 +20,36 @@ class Fault:
     name: str
     causes: tuple = ()    # of a hang, any of which is right
     failure: str = ""     # of a crash: what its text matches; both empty: a control, of which nothing may be said
-    any_rank: bool = False  # the first to fail is no particular one
+    names_rank: bool = True  # a network is no rank's
+    brought_about: object = None  # (cluster, host of the rank): with it, from the injection on
+
+
+def by_rule(rule):
+    @contextlib.contextmanager
+    def between_nodes(c, host):
+        other = c.lab.addresses[2 - host]
+        words = ["INPUT", "-i", "eth0", "-s", other, *rule.split()]
+        c.lab.script("exec", str(host), "iptables", "-I", *words)
+        try:
+            yield
+        finally:
+            c.lab.script("exec", str(host), "iptables", "-D", *words)
+    return between_nodes
+
+
+@contextlib.contextmanager
+def little_memory(c, host):
+    """For the node, while what it has is not much more than torch takes."""
+    engine, container = c.container(f"node-{host - 1}")
+
+    def limit(size):
+        status, data = engine.call("POST", f"/v1.40/containers/{container}/update", {"Memory": size, "MemorySwap": size})
+        assert status == 200, data
+    limit(3 << 29)
+    try:
+        yield
+    finally:
+        limit(1 << 40)
 
 
 FAULTS = [
@@ -31,13 +61,21 @@ FAULTS = [
     Fault("6", "stopped", ("stopped",)),
     Fault("7a", "loader-killed", (), "DataLoader worker .* killed by signal"),
     Fault("7b", "loader-stuck", ("data_loader",)),
+    Fault("8", "storage-stall", ("stands", "kernel_wait")),
     Fault("9", "native-deadlock", ("lock",)),
     Fault("10", "native-spin", ("native_spin",)),
+    Fault("11", "link-cut", ("peers",), names_rank=False, brought_about=by_rule("-j DROP")),
+    Fault("12", "packets-lost", brought_about=by_rule("-m statistic --mode random --probability 0.05 -j DROP")),
     Fault("13", "slow"),
+    Fault("14", "disk-full", (), "No space left on device"),
+    Fault("15", "out-of-memory", (), "out of memory", brought_about=little_memory),
+    Fault("16", "shm-full", (), "[Bb]us error|shared memory"),
     Fault("17", "segfault", (), "signal 11"),
     Fault("18", "cuda-error", (), "exited with 1"),
     Fault("19", "killed", (), "signal 9"),
+    Fault("21", "port-taken", (), "Address already in use"),
     Fault("22", "missing-at-rendezvous", ("never_joined",)),
+    Fault("23", "versions-differ", (), "this rank has version"),
     Fault("N1", "long-checkpoint"),
     Fault("N2", "evaluates-alone"),
     Fault("N3", "compiles"),
@@ -75,7 +113,9 @@ def inject(c, fault, seconds, limit, diagnose="30s", seed=None):
     with c.start(*words(fault, name, rank, step, seconds, diagnose)) as client:
         heard = Heard(client)
         begun = heard.first(lambda line: "INJECTED" in line, limit)
-        judged = heard.first(lambda line: ALARM.search(line), limit if fault.causes or fault.failure else seconds + limit) if begun else None
+        with fault.brought_about(c, rank // 2 + 1) if fault.brought_about and begun else contextlib.nullcontext():
+            wait = limit if fault.causes or fault.failure else seconds + limit
+            judged = heard.first(lambda line: ALARM.search(line), wait) if begun else None
         over = heard.ended_at
         if over is None:
             job = json.loads(c.run("jobs", name, "-o", "json").stdout)["jobs"][0]
@@ -84,20 +124,22 @@ def inject(c, fault, seconds, limit, diagnose="30s", seed=None):
         if over is not None:
             job = json.loads(c.run("jobs", name, "-o", "json").stdout)["jobs"][0]
     alarms = [ALARM.search(line)[1] for _, line in heard.lines if ALARM.search(line)]
-    return outcome(fault, rank, job, alarms, begun, judged, over)
+    errors = "".join(line for _, line in heard.lines if line.startswith("error: "))
+    return outcome(fault, rank, job, alarms, errors, begun, judged, over)
 
 
-def outcome(fault, rank, job, alarms, begun, judged, over):
+def outcome(fault, rank, job, alarms, errors, begun, judged, over):
     node = f"node-{rank // 2}"
     hang, failure = job["hang"], job["first_failure"]
     if judged and hang:
-        return Outcome(fault, rank, alarms, hang["cause"], hang["cause"] in fault.causes, hang["rank"] == rank, hang["node"] == node,
-                       judged - begun)
+        names = fault.names_rank
+        return Outcome(fault, rank, alarms, hang["cause"], hang["cause"] in fault.causes, hang["rank"] == (rank if names else None),
+                       hang["node"] == (node if names else None), judged - begun)
     if failure and begun and over and not alarms:
-        text = " ".join(filter(None, (failure.get("finding"), failure.get("cause"), failure.get("tail"), signal_text(failure))))
-        right = bool(fault.failure and re.search(fault.failure, text))
-        return Outcome(fault, rank, alarms, signal_text(failure) if not failure.get("cause") else failure["cause"], right,
-                       failure["rank"] == rank, failure["node"] == node, over - begun)
+        text = " ".join(filter(None, (errors, failure.get("cause"), failure["tail"], signal_text(failure))))
+        found = re.search(fault.failure, text) if fault.failure else None
+        return Outcome(fault, rank, alarms, found[0] if found else signal_text(failure), bool(found), failure["rank"] == rank,
+                       failure["node"] == node, over - begun)
     quiet = not fault.causes and not fault.failure
     return Outcome(fault, rank, alarms, "nothing", quiet and not alarms, quiet, quiet)
 
