@@ -210,8 +210,9 @@ void Supervisor::cannot_start(const ProgramError& error, const Cause& cause) {
 }
 
 void Supervisor::failed(wire::JobFailure failure) {
-    auto& failures = job_.summary.result.failures;
-    if (stopping_ || failures.size() >= most_failures) {
+    auto& result = job_.summary.result;
+    auto& failures = result.failures;
+    if (failures.size() >= most_failures) {
         return;
     }
     failure.oom = failure.signal == SIGKILL && oom_kills() > oom_kills_before_;
@@ -219,12 +220,18 @@ void Supervisor::failed(wire::JobFailure failure) {
         failure.tail = job_.log.telling_tail(failure.rank);
         explain(failure, job_);
     }
+    // It may have failed before, and been slower to end than those who lost their connection to it.
+    const auto told = result.first || failures.empty() ? result.first : first_of(failures);
+    const bool is_behind = told && told->rank >= 0 && explains(failure, *told);
+    if (stopping_ && !is_behind) {
+        return;
+    }
     failures.push_back(failure);
-    if (failures.size() == 1) {
+    if (failures.size() == 1 || is_behind) {
         tell({.type = wire::JobEvent::Type::rank_failed, .failure = std::move(failure)});
     }
     // Who started the rank does not hear of it, and would wait for nobody's order.
-    if (!job_.start.stays && command_ != 0 && !command_done_) {
+    if (!stopping_ && !job_.start.stays && command_ != 0 && !command_done_) {
         stopping_ = ends_for_failure_ = true;
         sweep(Sweep::What::job, job_.grace_ms, Then::exit);
     }

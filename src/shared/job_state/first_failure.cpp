@@ -18,6 +18,14 @@ bool is_consequence(const wire::JobFailure& failure) {
     return (says("gloo") && std::ranges::any_of(gloo, says)) || std::ranges::any_of(nccl, says);
 }
 
+// An exception of Python's that no signal has brought about: whoever is told to end may have one, too.
+bool is_of_its_own(const wire::JobFailure& failure) {
+    constexpr std::array told{"KeyboardInterrupt", "SystemExit", "SIGTERM", "SignalException",
+                              "killed by signal: Terminated"};
+    const auto says = [&](const char* words) { return failure.tail.find(words) != std::string::npos; };
+    return failure.code != 0 && says("Traceback (most recent call last)") && std::ranges::none_of(told, says);
+}
+
 // What is behind a consequence, where a rank had ended with 0 before: that one's failure, with the code and
 // the last lines of the one that it brought about.
 wire::JobFailure left_early(const std::string& node, int rank, wire::JobFailure consequence) {
@@ -36,8 +44,17 @@ wire::JobFailure left_early(const std::string& node, int rank, wire::JobFailure 
 
 bool explains(const wire::JobFailure& rank, const wire::JobFailure& other) {
     const bool was_told = rank.signal == SIGTERM || (rank.signal == SIGKILL && !rank.oom);
-    const bool overtaken = rank.signal != 0 && is_consequence(other) && !is_consequence(rank);
+    const bool overtaken =
+        is_consequence(other) && !is_consequence(rank) && (rank.signal != 0 || is_of_its_own(rank));
     return rank.rank >= 0 && !was_told && (other.rank < 0 || overtaken);
+}
+
+const wire::JobFailure& first_of(const std::vector<wire::JobFailure>& failures) {
+    const auto* first = &failures.front();
+    for (const auto& failure : failures) {
+        first = explains(failure, *first) ? &failure : first;
+    }
+    return *first;
 }
 
 void JobStateMachine::rank_done(std::size_t part, int attempt, int rank) {

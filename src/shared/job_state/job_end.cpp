@@ -30,7 +30,7 @@ std::optional<wire::JobFailure> first_failure(const std::vector<NodeOutcome>& no
         const auto& result = *node.result;
         wire::JobFailure failure{.code = result.code, .signal = result.signal};
         if (!result.failures.empty()) {
-            failure = result.failures.front();
+            failure = first_of(result.failures);
         } else if (result.code == 0 || result.stopped) {
             continue;
         }

@@ -186,7 +186,7 @@ void JobStateMachine::take_result(std::size_t part, const wire::JobResult& resul
     parts_[part].ranks = result.ranks;
     parts_[part].rank_numbers = result.rank_numbers;
     if (!result.failures.empty()) {
-        fail(part, result.failures.front());
+        fail(part, first_of(result.failures));
     } else if (result.code != 0 && !result.stopped && !settings_.parts[part].hosts_remote_ranks) {
         fail(part, {.code = result.code, .signal = result.signal});
     }

@@ -37,8 +37,10 @@
 namespace dockdist {
 
 // A launcher ends because a rank has failed, and may be heard of first when the rank is on another node; so
-// may a rank whose connection to one that a signal has ended is closed.
+// may a rank whose connection to the one that failed is closed.
 bool explains(const wire::JobFailure& rank, const wire::JobFailure& other);
+// Of a node's, in the order in which they were heard, the one that is behind the others.
+const wire::JobFailure& first_of(const std::vector<wire::JobFailure>& failures);
 
 // When the ranks of a part that is lost have surely ended: its lease, their grace, and what words take on
 // their way and a part to look at its clock.

@@ -162,7 +162,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "a rank that a signal has ended is the failure, though one that lost its connection was heard first") {
+    "a rank that failed by itself is the failure, though one that lost its connection was heard first") {
     const wire::JobFailure closed{.rank = 0, .code = 1, .tail = "gloo: Connection closed by peer"};
     const auto after = [&](const wire::JobFailure& failure) {
         JobStateMachine job(settings(2));
@@ -175,7 +175,12 @@ TEST_CASE(
     CHECK(after({.rank = 2, .code = 137, .signal = SIGKILL, .oom = true}) == 2);
     CHECK(after({.rank = 2, .code = 137, .signal = SIGKILL}) == 0); // as it was told to
     CHECK(after({.rank = 2, .code = 143, .signal = SIGTERM}) == 0);
-    CHECK(after({.rank = 2, .code = 1, .tail = "ValueError"}) == 0); // perhaps as it was told to
+    const std::string traced = "Traceback (most recent call last):\n";
+    CHECK(after({.rank = 2, .code = 1, .tail = traced + "ValueError: 7"}) == 2);
+    CHECK(after({.rank = 2, .code = 1, .tail = traced + "KeyboardInterrupt"}) == 0);
+    CHECK(after({.rank = 2, .code = 1, .tail = traced + "killed by signal: Terminated"}) == 0);
+    CHECK(after({.rank = 2, .code = 1, .tail = traced + closed.tail}) == 0);
+    CHECK(after({.rank = 2, .code = 1, .tail = "bye"}) == 0); // perhaps as it was told to
 }
 
 TEST_CASE("a rank that had ended with 0 in the attempt before is behind nothing of this one") {
