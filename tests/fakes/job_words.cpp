@@ -179,6 +179,7 @@ void add_events(std::vector<WireWord>& words) {
                           .ranks = {{.rank = 1,
                                      .pid = 7,
                                      .threads = {{.name = "MainThread", .frames = {{"f", "a.py", 1}}}}}},
+                          .addresses = {"10.0.0.2"},
                           .error = {ErrorKind::node, "", "m", "h"}})});
             }
         }
@@ -201,6 +202,7 @@ void add_orders(std::vector<WireWord>& words) {
                                      .start = type == begin ? std::optional(some_start()) : std::nullopt,
                                      .hang = type == hang ? std::optional(some_hang()) : std::nullopt,
                                      .pause_ms = type == examine ? 10000 : 0,
+                                     .asks_ras = type == examine,
                                      .number = 5,
                                      .order = 6})});
     }
@@ -260,7 +262,8 @@ void add_stacks(std::vector<WireWord>& words) {
     }
     wire::RasReport report{.problem = "p", .version = "2.30.7", .asked_ms = 1000, .moves = true};
     using Kind = wire::RasRank::Kind;
-    for (const auto kind : {Kind::behind, Kind::gone, Kind::unresponsive, Kind::dead, Kind::failed}) {
+    for (const auto kind :
+         {Kind::behind, Kind::gone, Kind::unresponsive, Kind::dead, Kind::failed, Kind::ahead}) {
         report.ranks.push_back({.kind = kind,
                                 .communicator = "0xa:0xb",
                                 .rank = 1,

@@ -122,7 +122,8 @@ void Supervisor::obey(const wire::JobCommand& order, bool again) {
         return tell_stacks(order.pause_ms);
     case Type::examine:
         return silence_.examine(ranks_.running(), command_done_ ? 0 : command_, job_.account,
-                                job_.environment, order.pause_ms, ranks_.ended());
+                                job_.environment, {.pause_ms = order.pause_ms, .asks_ras = order.asks_ras},
+                                ranks_.ended());
     case Type::hang:
         return keep_hang(order);
     case Type::over:

@@ -21,7 +21,7 @@ void Supervisor::tell_stacks(std::int64_t pause_ms) {
     silence_.look(ranks_.running(), command_done_ ? 0 : command_, job_.account, job_.environment,
                   {.seen = [answer](const wire::RankStack& stack) { answer(wire::rank_stack_line(stack)); },
                    .over = [answer](const wire::RasReport& ras) { answer(wire::stacks_told_line(ras)); }},
-                  pause_ms);
+                  {.pause_ms = pause_ms});
 }
 
 std::int64_t Supervisor::cpu_ms() const {

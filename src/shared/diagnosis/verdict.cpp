@@ -1,6 +1,6 @@
 #include "shared/diagnosis/verdict.hpp"
 
-#include "shared/diagnosis/flight_recorder.hpp"
+#include "shared/diagnosis/source_verdict.hpp"
 
 #include <algorithm>
 #include <array>
@@ -13,7 +13,6 @@ namespace {
 using State = wire::RankStack::State;
 
 constexpr std::int64_t stands_ms = 10'000; // that all are silent, before it is said that all wait
-constexpr std::int64_t surely_ms = 30'000; // that they are seen at one place, before it is sure
 constexpr std::size_t most_named = 4;
 
 using Places = std::map<std::string, std::vector<std::size_t>>; // who stands there, of those that were given
@@ -161,36 +160,6 @@ HangVerdict of_stacks(const std::vector<LocatedStack>& ranks) {
     return stand ? of_waiting(all) : HangVerdict();
 }
 
-// By torch's flight recorder, which knows who has launched what: where stacks name nobody for sure.
-HangVerdict of_flights(const std::vector<LocatedStack>& ranks) {
-    std::vector<RankFlight> flights;
-    for (const auto& one : ranks) {
-        if (one.stack->rank >= 0) {
-            flights.push_back({.rank = one.stack->rank, .record = &one.stack->flight});
-        }
-    }
-    auto evidence = judge_flight(flights);
-    HangVerdict verdict{.kind = evidence.ranks.empty() ? HangVerdict::Kind::none : evidence.kind,
-                        .cause = HangCause::other_collective,
-                        .sure = true,
-                        .text = std::move(evidence.text),
-                        .hint = std::move(evidence.hint)};
-    for (std::size_t i = 0; i < ranks.size(); ++i) {
-        if (std::ranges::find(evidence.ranks, ranks[i].stack->rank) == evidence.ranks.end()) {
-            continue;
-        }
-        const auto one = judged(ranks[i]);
-        if (verdict.kind == HangVerdict::Kind::behind && verdict.ranks.empty()) {
-            verdict.cause = one.waits ? HangCause::peers : cause_of(one, false);
-        }
-        verdict.sure = verdict.sure && (one.waits || !works(*ranks[i].stack)); // else it is slow
-        verdict.where =
-            verdict.ranks.empty() && one.frame != nullptr ? frame_words(*one.frame) : verdict.where;
-        verdict.ranks.push_back(i);
-    }
-    return verdict;
-}
-
 } // namespace
 
 std::string_view to_string(HangVerdict::Kind kind) {
@@ -198,13 +167,22 @@ std::string_view to_string(HangVerdict::Kind kind) {
     return names.at(static_cast<std::size_t>(kind));
 }
 
+// Who is surely at fault; else that it surely hangs; else who may be at fault.
 HangVerdict judge(const HangEvidence& evidence) {
-    auto verdict = of_stacks(evidence.ranks);
-    if (verdict.sure && !verdict.ranks.empty()) {
-        return verdict;
+    const auto stacks = of_stacks(evidence.ranks);
+    const auto flights = of_flights(evidence.ranks);
+    const auto ras = of_ras(evidence);
+    for (const auto* const each : {&stacks, &flights, &ras}) {
+        if (each->sure && !each->ranks.empty()) {
+            return *each;
+        }
     }
-    auto by_flights = of_flights(evidence.ranks);
-    return by_flights.ranks.empty() ? verdict : by_flights;
+    for (const auto* const each : {&flights, &stacks, &ras}) {
+        if (!stacks.sure && !each->ranks.empty()) {
+            return *each;
+        }
+    }
+    return stacks;
 }
 
 HangVerdict judge(const std::vector<LocatedStack>& ranks) {

@@ -7,9 +7,11 @@
 
 #include "shared/diagnosis/cause.hpp"
 #include "shared/wire/hang.hpp"
+#include "shared/wire/ras_report.hpp"
 #include "shared/wire/stacks.hpp"
 
 #include <cstddef>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +22,8 @@ namespace dockdist {
 // them.
 struct HangEvidence {
     std::vector<LocatedStack> ranks{};
+    std::vector<wire::RasReport> ras{};         // of whoever was asked for all
+    std::map<std::string, std::string> nodes{}; // by the addresses at which NCCL may name them
 };
 
 struct HangVerdict {
