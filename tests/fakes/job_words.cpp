@@ -180,6 +180,7 @@ void add_events(std::vector<WireWord>& words) {
                                      .pid = 7,
                                      .threads = {{.name = "MainThread", .frames = {{"f", "a.py", 1}}}}}},
                           .addresses = {"10.0.0.2"},
+                          .gpu_faults = {"GPU 3 is faulty"},
                           .error = {ErrorKind::node, "", "m", "h"}})});
             }
         }

@@ -2,6 +2,7 @@
 // part end in supervisor_end.cpp.
 #pragma once
 
+#include "node/gpus/gpu_fault_look.hpp"
 #include "node/job/detached/detached_part.hpp"
 #include "node/job/follower_list.hpp"
 #include "node/job/job_recorder.hpp"
@@ -88,6 +89,7 @@ private:
     StillWatch still_{loop_, job_.start.policy.suspect_ms, [this] { return cpu_ms(); },
                       [this] { return ranks_.running().size(); }};
     JobRecorder recorder_{loop_, job_.summary};
+    GpuFaultLook gpu_faults_{loop_};
     Fd out_{}, err_{}; // of the command
     RankList ranks_{loop_, outputs_, std::move(job_.ranks), scratch_folder(job_.summary.job),
                     job_.most_ranks};

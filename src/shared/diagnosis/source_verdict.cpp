@@ -76,4 +76,29 @@ HangVerdict of_ras(const HangEvidence& evidence) {
     return verdict;
 }
 
+HangVerdict of_gpus(const HangEvidence& evidence, const HangVerdict& stacks) {
+    const bool all_wait = stacks.kind == HangVerdict::Kind::same_collective;
+    if (!all_wait || evidence.gpu_faults.empty()) {
+        return {};
+    }
+    const auto& [node, faults] = *evidence.gpu_faults.begin();
+    HangVerdict verdict{.kind = HangVerdict::Kind::behind,
+                        .cause = HangCause::gpu_fault,
+                        .awaits = stacks.awaits,
+                        .text = node + ": " + faults.front(),
+                        .hint = "see `nvidia-smi -q` there, and its host's kernel log for the Xid; leave the "
+                                "node out until it is mended"};
+    if (faults.size() > 1) {
+        verdict.text += ", and " + std::to_string(faults.size() - 1) + " more";
+    }
+    for (std::size_t i = 0; i < evidence.ranks.size(); ++i) {
+        if (evidence.ranks[i].node == node) {
+            verdict.ranks.push_back(i);
+        }
+    }
+    verdict.sure = std::ranges::all_of(evidence.ranks,
+                                       [](const LocatedStack& one) { return one.stands_ms >= surely_ms; });
+    return verdict;
+}
+
 } // namespace dockdist

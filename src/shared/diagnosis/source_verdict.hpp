@@ -1,5 +1,5 @@
-// What NCCL's RAS and torch's flight recorder say of a job's ranks, as verdicts about those that were looked
-// at: each where stacks name nobody. Pure.
+// What NCCL's RAS, torch's flight recorder and the GPUs' driver say of a job's ranks, as verdicts about those
+// that were looked at: each where stacks name nobody. Pure.
 #pragma once
 
 #include "shared/diagnosis/verdict.hpp"
@@ -17,5 +17,8 @@ HangVerdict of_flights(const std::vector<LocatedStack>& ranks);
 // no receives and no all-to-all: who is behind may wait in these for one that works, and then nothing is
 // sure.
 HangVerdict of_ras(const HangEvidence& evidence);
+
+// That all wait, by `stacks`, and GPUs of one node are faulty.
+HangVerdict of_gpus(const HangEvidence& evidence, const HangVerdict& stacks);
 
 } // namespace dockdist

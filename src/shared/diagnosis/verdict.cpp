@@ -172,12 +172,13 @@ HangVerdict judge(const HangEvidence& evidence) {
     const auto stacks = of_stacks(evidence.ranks);
     const auto flights = of_flights(evidence.ranks);
     const auto ras = of_ras(evidence);
-    for (const auto* const each : {&stacks, &flights, &ras}) {
+    const auto gpus = of_gpus(evidence, stacks);
+    for (const auto* const each : {&stacks, &gpus, &flights, &ras}) {
         if (each->sure && !each->ranks.empty()) {
             return *each;
         }
     }
-    for (const auto* const each : {&flights, &stacks, &ras}) {
+    for (const auto* const each : {&gpus, &flights, &stacks, &ras}) {
         if (!stacks.sure && !each->ranks.empty()) {
             return *each;
         }
@@ -199,8 +200,9 @@ wire::Hang hang_of(const HangVerdict& verdict, const HangEvidence& evidence, int
                     .hint = verdict.hint};
     if (!verdict.ranks.empty()) {
         const auto& first = evidence.ranks[verdict.ranks.front()];
+        const bool whole_node = verdict.cause == HangCause::gpu_fault && verdict.ranks.size() > 1;
         hang.node = first.node;
-        hang.rank = first.stack->rank;
+        hang.rank = whole_node ? -1 : first.stack->rank;
     }
     return hang;
 }

@@ -43,12 +43,14 @@ void JobStateMachine::goes_on(std::size_t part, int attempt) {
 }
 
 void JobStateMachine::examined(std::size_t part, int attempt, std::vector<wire::RankStack> ranks,
-                               wire::RasReport ras, std::vector<std::string> addresses) {
+                               wire::RasReport ras, std::vector<std::string> addresses,
+                               std::vector<std::string> gpu_faults) {
     if (speaks_of_now(attempt)) {
         parts_[part].examined = true;
         parts_[part].looks = std::move(ranks);
         parts_[part].ras = std::move(ras);
         parts_[part].addresses = std::move(addresses);
+        parts_[part].gpu_faults = std::move(gpu_faults);
     }
 }
 
@@ -93,6 +95,7 @@ std::vector<JobStateMachine::Order> JobStateMachine::watch_hang(std::int64_t now
         parts_[i].examined = false;
         parts_[i].looks.clear();
         parts_[i].ras = {};
+        parts_[i].gpu_faults.clear();
         if (runs(i)) {
             orders.push_back({i,
                               {.type = wire::JobCommand::Type::examine,
@@ -173,6 +176,11 @@ std::vector<JobStateMachine::Order> JobStateMachine::conclude(bool all, std::int
     ++suspicion_.looks;
     const auto looked = all ? looked_at() : std::vector<Looked>();
     HangEvidence evidence{.ras = heard_of_ras(now_ms), .nodes = nodes_by_address()};
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+        if (!parts_[i].gpu_faults.empty()) {
+            evidence.gpu_faults[settings_.parts[i].node] = parts_[i].gpu_faults;
+        }
+    }
     std::map<std::pair<std::size_t, int>, Standing> places;
     for (const auto& each : looked) {
         const std::pair key(each.part, each.stack.rank);

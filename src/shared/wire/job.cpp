@@ -187,6 +187,7 @@ void fields_of(auto& fields, Of<JobEvent> auto& event) {
         fields("ras", event.ras);
         fields("ranks", event.ranks, most_told_ranks);
         fields.omit_empty("addresses", event.addresses);
+        fields.omit_empty("gpu_faults", event.gpu_faults);
         break;
     case Event::ready:
         fields("address", bytes_of(event.address));

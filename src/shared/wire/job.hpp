@@ -33,7 +33,8 @@
 //                their main threads do (shared/wire/stacks.hpp)
 //   still        nothing has moved here for JobPolicy::suspect_ms; `goes_on` takes it back
 //   examined     "ranks": what they are doing, as `examine` has asked; nothing is in the log. With the node's
-//                "addresses", and where it was asked for "ras" (shared/wire/ras_report.hpp)
+//                "addresses", and where it was asked for "ras" (shared/wire/ras_report.hpp); and
+//                "gpu_faults", a sentence for each of the job's GPUs here that has one
 //   ranks_gone   the part is being ended, no rank is left in it, and what has started them waits for
 //                `rest`, or until the grace is over: where its ranks are started from another node, and the
 //                policy has ranks_first
@@ -341,10 +342,11 @@ struct JobEvent {
     int gpus = 0; // idle
     JobFailure failure{};
     JobResult result{};
-    std::string address{};                // ready
-    std::vector<RankStack> ranks{};       // reported, examined; their main threads alone
-    RasReport ras{};                      // reported, examined
-    std::vector<std::string> addresses{}; // examined: of this node's interfaces
+    std::string address{};                 // ready
+    std::vector<RankStack> ranks{};        // reported, examined; their main threads alone
+    RasReport ras{};                       // reported, examined
+    std::vector<std::string> addresses{};  // examined: of this node's interfaces
+    std::vector<std::string> gpu_faults{}; // examined
     Error error{};
 };
 Result<JobEvent> parse_job_event(std::string_view payload);

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,8 +45,12 @@ struct Heard {
     wire::RasReport ras{.version = "2.30.7", .asked_ms = 40000};
     std::int64_t stands_ms = 40000;
 
+    std::map<std::string, std::vector<std::string>> gpu_faults{};
+
     HangVerdict judge_all() const {
-        HangEvidence evidence{.ras = {ras}, .nodes = {{"10.0.0.1", "node-0"}, {"10.0.0.2", "node-1"}}};
+        HangEvidence evidence{.ras = {ras},
+                              .nodes = {{"10.0.0.1", "node-0"}, {"10.0.0.2", "node-1"}},
+                              .gpu_faults = gpu_faults};
         for (const auto& stack : stacks) {
             evidence.ranks.push_back({"node-" + std::to_string(stack.rank / 2), &stack, stands_ms});
         }
@@ -320,6 +325,27 @@ TEST_CASE("RAS names nobody for sure while anybody works, and who is ahead never
     heard = {};
     heard.ras.ranks = {ras_rank(wire::RasRank::Kind::ahead, 2)};
     CHECK(heard.judge_all().ranks.empty());
+}
+
+TEST_CASE("where all wait, a faulty GPU is at fault, and so its node; who works has no need of that") {
+    Heard heard;
+    heard.gpu_faults["node-0"] = {"GPU 3 is faulty: the driver asks for \"Reset\"", "GPU 4 has gone"};
+    const auto verdict = heard.judge_all();
+    CHECK((verdict.sure && verdict.cause == HangCause::gpu_fault));
+    CHECK(verdict.ranks == std::vector<std::size_t>{0, 1});
+    CHECK(verdict.text == "node-0: GPU 3 is faulty: the driver asks for \"Reset\", and 1 more");
+    HangEvidence evidence;
+    for (const auto& stack : heard.stacks) {
+        evidence.ranks.push_back({"node-" + std::to_string(stack.rank / 2), &stack});
+    }
+    CHECK(hang_of(verdict, evidence, 0).node == "node-0");
+    CHECK(hang_of(verdict, evidence, 0).rank == -1); // which of them uses it is not known
+    heard.stands_ms = 20000;
+    CHECK_FALSE(heard.judge_all().sure);
+    heard.stands_ms = 40000;
+    heard.stacks[2] = standing(2, {{"crunch", "/workspace/train.py", 3}});
+    heard.stacks[2].cpu_percent = 60;
+    CHECK(heard.judge_all().cause == HangCause::busy);
 }
 
 TEST_CASE("a rank that does not answer NCCL's RAS is named, and not what its peers have of it") {

@@ -244,6 +244,26 @@ TEST_CASE("who is behind by NCCL's RAS is told once that has lasted") {
     CHECK(said.starts_with("the job hangs: rank 1 has launched 0 AllReduce of 1; no count moved in 33 s"));
 }
 
+TEST_CASE("a GPU that a part has found to be faulty is told with its node") {
+    JobStateMachine job(settings());
+    both_still(job);
+    std::int64_t now = 0;
+    std::string said;
+    for (int looks = 0; said.empty() && looks < 8; ++looks) {
+        job.decide(now);
+        now += 11000;
+        job.examined(0, 0, {waits(0)});
+        job.examined(1, 0, {waits(1)}, {}, {}, {"GPU 3 is faulty"});
+        const auto orders = job.decide(now);
+        said = told(job);
+        if (!said.empty()) {
+            CHECK(orders[0].command.hang->cause == "gpu_fault");
+            CHECK(orders[0].command.hang->node == "node-1");
+        }
+    }
+    CHECK(said.starts_with("the job hangs: node-1: GPU 3 is faulty; others wait in all_reduce"));
+}
+
 TEST_CASE("nobody is asked where that is off, and a spare is not waited for") {
     auto off = settings();
     off.suspect_ms = 0;
