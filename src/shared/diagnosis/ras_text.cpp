@@ -126,6 +126,7 @@ void ErrorLines::read(std::string_view line) {
     if (line.starts_with("Communicator ranks have different ")) {
         end_operation();
         operation_ = wire::stack_word(between(line, "different ", " operation counts"));
+        operation_ = operation_ == "collective" ? "" : operation_; // 2.24: of all together
     } else if (const auto launched = number_after(line, "launched up to operation ");
                launched || line.find("not launched any operations") != std::string_view::npos) {
         if (line.starts_with("Rank ") && counted_.size() < most_text_ranks) {

@@ -244,6 +244,7 @@ TEST_CASE("text of 2.24 has one count of all operations; who has launched none i
     CHECK(status.ranks[0].rank == 6);
     CHECK(status.ranks[0].count == 0);
     CHECK(status.ranks[0].most == 1204);
+    CHECK(status.ranks[0].operation.empty());
     CHECK(status.ranks[0].host == "10.0.0.2");
     CHECK(status.ranks[1].kind == Found::ahead);
     CHECK(status.ranks[2].kind == Found::failed);
