@@ -246,6 +246,7 @@ void add_stacks(std::vector<WireWord>& words) {
                                                          .thread_count = 2,
                                                          .silent_ms = 60000,
                                                          .moves = true,
+                                                         .rests_ms = 10000,
                                                          .tool = "py-spy",
                                                          .threads = {{.name = "MainThread",
                                                                       .id = 12,

@@ -41,7 +41,7 @@ private:
     void tell(wire::JobEvent event);
     void tell_stacks(std::int64_t pause_ms);
     void keep_hang(const wire::JobCommand& order);
-    std::int64_t cpu_ms() const; // that its processes have taken
+    StillWatch::Reading reading() const;
     void note(const std::string& line) { job_.log.append(2, -1, "dockdist: " + line + "\n"); }
     void start_command();
     void hear_start();
@@ -86,8 +86,7 @@ private:
     OutputPipes outputs_{loop_, job_.log};
     ReadyWatch ready_{loop_};
     SilenceWatch silence_{loop_, job_.log, job_.start.policy.stall_ms};
-    StillWatch still_{loop_, job_.start.policy.suspect_ms, [this] { return cpu_ms(); },
-                      [this] { return ranks_.running().size(); }};
+    StillWatch still_{loop_, job_.start.policy.suspect_ms, [this] { return reading(); }};
     JobRecorder recorder_{loop_, job_.summary};
     GpuFaultLook gpu_faults_{loop_};
     Fd out_{}, err_{}; // of the command

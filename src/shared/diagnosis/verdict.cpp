@@ -155,9 +155,22 @@ HangVerdict of_stacks(const std::vector<LocatedStack>& ranks) {
         return behind(all, waiting);
     }
     const bool stand = std::ranges::all_of(all, [](const JudgedRank& one) {
-        return one.rank->stack->silent_ms >= stands_ms && !one.rank->stack->moves;
+        const auto& stack = *one.rank->stack;
+        return std::max(stack.silent_ms, stack.rests_ms) >= stands_ms && !stack.moves;
     });
     return stand ? of_waiting(all) : HangVerdict();
+}
+
+// Who does not wait for others, and writes, may do all there is to do.
+HangVerdict unless_at_work(HangVerdict verdict, const HangEvidence& evidence) {
+    const auto is_at_work = [&](std::size_t i) {
+        const auto& one = evidence.ranks[i];
+        const auto state = one.stack->state;
+        return one.stack->silent_ms < evidence.writes_ms && !judged(one).waits &&
+               (state == State::running || state == State::sleeping);
+    };
+    verdict.sure = verdict.sure && std::ranges::none_of(verdict.ranks, is_at_work);
+    return verdict;
 }
 
 } // namespace
@@ -169,9 +182,9 @@ std::string_view to_string(HangVerdict::Kind kind) {
 
 // Who is surely at fault; else that it surely hangs; else who may be at fault.
 HangVerdict judge(const HangEvidence& evidence) {
-    const auto stacks = of_stacks(evidence.ranks);
-    const auto flights = of_flights(evidence.ranks);
-    const auto ras = of_ras(evidence);
+    const auto stacks = unless_at_work(of_stacks(evidence.ranks), evidence);
+    const auto flights = unless_at_work(of_flights(evidence.ranks), evidence);
+    const auto ras = unless_at_work(of_ras(evidence), evidence);
     const auto gpus = of_gpus(evidence, stacks);
     for (const auto* const each : {&stacks, &gpus, &flights, &ras}) {
         if (each->sure && !each->ranks.empty()) {

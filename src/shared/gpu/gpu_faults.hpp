@@ -2,7 +2,7 @@
 // machine to be booted, and one that it no longer shows. Pure.
 //
 // An Xid's number is in the kernel's log alone, which a node may not read; the driver's own conclusion from
-// it, the recovery action, stands in `nvidia-smi -q` of drivers from R555 on.
+// it, the recovery action (NVML's field 230), stands in `nvidia-smi -q` of R580. Older drivers leave it out.
 #pragma once
 
 #include "shared/wire/gpus.hpp"

@@ -175,7 +175,8 @@ std::vector<JobStateMachine::Order> JobStateMachine::conclude(bool all, std::int
     suspicion_.until_ms.reset();
     ++suspicion_.looks;
     const auto looked = all ? looked_at() : std::vector<Looked>();
-    HangEvidence evidence{.ras = heard_of_ras(now_ms), .nodes = nodes_by_address()};
+    HangEvidence evidence{
+        .writes_ms = settings_.suspect_ms, .ras = heard_of_ras(now_ms), .nodes = nodes_by_address()};
     for (std::size_t i = 0; i < parts_.size(); ++i) {
         if (!parts_[i].gpu_faults.empty()) {
             evidence.gpu_faults[settings_.parts[i].node] = parts_[i].gpu_faults;

@@ -251,6 +251,32 @@ TEST_CASE("without a positive reason there is no verdict") {
     CHECK(of({in_all_reduce(0), talks}).kind == Kind::none);
 }
 
+TEST_CASE("a wait in which another thread writes is one where the main thread has not run") {
+    std::vector ranks{in_all_reduce(0), in_all_reduce(1, 40), in_all_reduce(2, 40)};
+    for (auto& rank : ranks) {
+        rank.silent_ms = 1000;
+    }
+    CHECK(of(ranks).kind == Kind::none); // it may have gone round meanwhile
+    for (auto& rank : ranks) {
+        rank.rests_ms = 10000;
+    }
+    CHECK((of(ranks).kind == Kind::mismatch && of(ranks).sure));
+}
+
+TEST_CASE("who says how far it is, and waits for nobody, is at work") {
+    std::vector ranks{standing(0, {{"evaluate", "/workspace/train.py", 3}}), in_all_reduce(1)};
+    HangEvidence evidence{.ranks = {{"node-0", &ranks[0]}, {"node-0", &ranks[1]}}, .writes_ms = 30000};
+    CHECK(judge(evidence).sure);
+    ranks[0].silent_ms = 29000;
+    CHECK((judge(evidence).kind == Kind::behind && !judge(evidence).sure));
+    ranks[0].state = State::stopped; // another process of it wrote
+    CHECK(judge(evidence).sure);
+    ranks[0] = in_all_reduce(0, 40); // another thread of it does
+    ranks[0].silent_ms = 1000;
+    ranks[0].rests_ms = 10000;
+    CHECK(judge(evidence).sure);
+}
+
 TEST_CASE("of many who are behind some are named") {
     std::vector<wire::RankStack> many;
     for (int rank = 0; rank < 6; ++rank) {
