@@ -97,9 +97,9 @@ TEST_CASE("a job of which one rank writes, and whose main threads run now and th
 TEST_CASE("who writes while no main thread runs hides nothing, as long as nobody computes either") {
     Watched part;
     part.runs_each_ms = 0;
-    part.writes(suspect_ms * 4 / 3);
+    part.writes(suspect_ms * 3 / 2);
     CHECK(part.events.empty());
-    part.writes(suspect_ms / 6);
+    part.writes(suspect_ms / 2); // it is read every third of that, from the first one on
     CHECK(part.events == std::vector{Type::still});
     part.writes(10 * suspect_ms);
     CHECK(part.events.size() == 1);
