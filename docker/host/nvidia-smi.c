@@ -327,8 +327,10 @@ static int full_log(const char *ids) {
            value_of(0, "driver_version"), gpu_count);
     for (int gpu = 0; gpu < gpu_count; ++gpu) {
         if (!selected(gpu, ids)) continue;
-        printf("GPU %s\n    Product Name                          : %s\n    Fabric\n", value_of(gpu, "pci.bus_id"),
-               value_of(gpu, "name"));
+        const char *action = value_of(gpu, "recovery_action");
+        printf("GPU %s\n    Product Name                          : %s\n    GPU UUID                              : %s\n"
+               "    GPU Recovery Action                   : %s\n    Fabric\n",
+               value_of(gpu, "pci.bus_id"), value_of(gpu, "name"), value_of(gpu, "uuid"), *action == '[' ? "None" : action);
         for (int i = 0; i < 4; ++i) {
             const char *value = value_of(gpu, names[i][1]);
             printf("        %-34s: %s\n", names[i][0], *value == '[' ? "N/A" : value);

@@ -181,6 +181,8 @@ void add_events(std::vector<WireWord>& words) {
                           .ranks = {{.rank = 1,
                                      .pid = 7,
                                      .threads = {{.name = "MainThread", .frames = {{"f", "a.py", 1}}}}}},
+                          .addresses = {"10.0.0.2"},
+                          .gpu_faults = {"GPU 3 is faulty"},
                           .error = {ErrorKind::node, "", "m", "h"}})});
             }
         }
@@ -203,6 +205,7 @@ void add_orders(std::vector<WireWord>& words) {
                                      .start = type == begin ? std::optional(some_start()) : std::nullopt,
                                      .hang = type == hang ? std::optional(some_hang()) : std::nullopt,
                                      .pause_ms = type == examine ? 10000 : 0,
+                                     .asks_ras = type == examine,
                                      .number = 5,
                                      .order = 6})});
     }
@@ -245,6 +248,7 @@ void add_stacks(std::vector<WireWord>& words) {
                                                          .thread_count = 2,
                                                          .silent_ms = 60000,
                                                          .moves = true,
+                                                         .rests_ms = 10000,
                                                          .tool = "py-spy",
                                                          .threads = {{.name = "MainThread",
                                                                       .id = 12,
@@ -262,7 +266,8 @@ void add_stacks(std::vector<WireWord>& words) {
     }
     wire::RasReport report{.problem = "p", .version = "2.30.7", .asked_ms = 1000, .moves = true};
     using Kind = wire::RasRank::Kind;
-    for (const auto kind : {Kind::behind, Kind::gone, Kind::unresponsive, Kind::dead, Kind::failed}) {
+    for (const auto kind :
+         {Kind::behind, Kind::gone, Kind::unresponsive, Kind::dead, Kind::failed, Kind::ahead}) {
         report.ranks.push_back({.kind = kind,
                                 .communicator = "0xa:0xb",
                                 .rank = 1,

@@ -7,6 +7,7 @@ import tarfile
 
 from faults import suite
 from harness import assert_in, eventually
+from harness.gpus import gpu_lines
 from harness.launching import nodes
 from harness.patience import lease
 
@@ -58,6 +59,41 @@ def test_a_restart_follows_where_it_helps_and_the_end_where_it_does_not(lab):
         hopeless = c.run(*act, "skipped-collective", "1", "4", "0", code=124)
         assert_in("(a restart does not help)", hopeless.stderr)
         assert hopeless.stdout.count("INJECTED") == 1, hopeless.stdout
+
+
+def test_where_the_stacks_name_nobody_ras_the_flight_recorder_and_the_gpus_do(lab):
+    """In stand-ins' words (ranks_nccl.py): gloo has neither, and here is no GPU for NCCL."""
+    with nodes(lab, "t-hang-nccl") as c, gpu_lines(lab, 2, 1, "recovery_action=Reset"):
+        def begin(name, *words):
+            c.run("run", "--detach", "--name", name, "--launcher", "torchrun", *words)
+
+        def hang(name):
+            return json.loads(c.run("jobs", name, "-o", "json").stdout)["jobs"][0]["hang"]
+        begin("faulty", "--", "ranks_nccl.py", "equal", "json", "none", "2", "silent")
+        begin("recorded", "--share", "--", "ranks_nccl.py", "behind", "text", "recorder", "2", "silent")
+        begin("counted", "--share", "--", "ranks_nccl.py", "behind", "json", "none", "1", "heartbeat")
+        begin("logged", "--share", "--", "ranks_nccl.py", "behind", "json", "none", "1", "logs")
+        for name in ("faulty", "recorded", "counted"):
+            eventually(lambda: hang(name), f"why {name} hangs", 180)
+
+        shown = c.run("stacks", "recorded").stdout
+        assert_in("RAS: rank 2 has launched 1203 collectives of 1204; no count moved in ", shown)
+        recorded = "rank 2 has not launched nccl:all_reduce #1204 of default_pg, and 3 others wait, in train_step (train.py:88)"
+        assert_in(f"flight recorder: {recorded}", shown)
+        diagnosed = json.loads(c.run("diagnose", "recorded", "-o", "json").stdout)
+        for told in (hang("recorded"), diagnosed["now"]):
+            assert (told["text"], told["rank"], told["node"]) == (recorded, 2, "node-1"), told
+
+        told = hang("counted")
+        assert_in("rank 1 has launched 1203 AllReduce of 1204; no count moved in ", told["text"])
+        assert (told["rank"], told["node"]) == (1, "node-0"), told
+        assert_in("wait_for_each_other (ranks_nccl.py:", told["where"])
+
+        assert_in("RAS: all ranks have launched the same\n", c.run("stacks", "faulty").stdout)
+        told = hang("faulty")
+        assert (told["cause"], told["rank"], told["node"]) == ("gpu_fault", None, "node-1"), told
+        assert told["text"] == 'node-1: GPU 1 is faulty: the driver asks for "Reset"', told
+        assert hang("logged") is None  # its rank 0 is at work, and says so
 
 
 def test_who_works_in_silence_is_left_in_peace(lab):

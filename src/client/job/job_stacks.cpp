@@ -56,8 +56,7 @@ Task<Result<NodeStacks>> ask_stacks(ContainerEngine& engine, ContainerId id, Job
     co_return told;
 }
 
-// `reports`: as each node has heard it.
-void judge_evidence(JobStacks& stacks, const std::vector<wire::RasReport>& reports) {
+void judge_evidence(JobStacks& stacks) {
     std::vector<RasPlace> places;
     std::vector<RankFlight> flights;
     for (const auto& [node, stack, address] : stacks.ranks) {
@@ -66,11 +65,20 @@ void judge_evidence(JobStacks& stacks, const std::vector<wire::RasReport>& repor
             flights.push_back({.rank = stack.rank, .record = &stack.flight});
         }
     }
-    stacks.ras = judge_ras(reports, places, static_cast<int>(places.size()));
+    stacks.ras = judge_ras(stacks.reports, places, static_cast<int>(places.size()));
     stacks.flight = judge_flight(flights);
 }
 
 } // namespace
+
+HangEvidence evidence_of(const JobStacks& stacks) {
+    HangEvidence evidence{.ras = stacks.reports};
+    for (const auto& each : stacks.ranks) {
+        evidence.ranks.push_back({each.node.str(), &each.stack});
+        evidence.nodes.emplace(each.address, each.node.str());
+    }
+    return evidence;
+}
 
 Task<JobStacks> fetch_stacks(const Engines& engines, const KnownJob& job, std::chrono::milliseconds pause) {
     std::vector<Task<Result<NodeStacks>>> tasks;
@@ -88,13 +96,12 @@ Task<JobStacks> fetch_stacks(const Engines& engines, const KnownJob& job, std::c
     name_nodes(answers, nodes);
     const auto commands = wire::command_ranks(latest_of(job).policy);
     JobStacks stacks;
-    std::vector<wire::RasReport> reports;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         if (!answers[i]) {
             stacks.errors.push_back(answers[i].error());
             continue;
         }
-        reports.push_back(std::move(answers[i]->ras));
+        stacks.reports.push_back(std::move(answers[i]->ras));
         for (auto& stack : answers[i]->ranks) {
             if (const auto own = commands.find(nodes[i].name.str());
                 stack.rank < 0 && own != commands.end()) {
@@ -105,7 +112,7 @@ Task<JobStacks> fetch_stacks(const Engines& engines, const KnownJob& job, std::c
     }
     std::ranges::sort(stacks.ranks, {},
                       [](const PlacedStack& one) { return std::pair(one.stack.rank, one.node); });
-    judge_evidence(stacks, reports);
+    judge_evidence(stacks);
     co_return stacks;
 }
 

@@ -18,10 +18,14 @@ struct PlacedStack {
 };
 
 struct JobStacks {
-    std::vector<PlacedStack> ranks{}; // by their numbers
-    Evidence ras{}, flight{};         // what NCCL's RAS and torch's flight recorder say of them
-    Errors errors{};                  // of nodes that do not answer
+    std::vector<PlacedStack> ranks{};       // by their numbers
+    std::vector<wire::RasReport> reports{}; // of NCCL's RAS, as each node has heard it
+    Evidence ras{}, flight{};               // what that and torch's flight recorder say of them
+    Errors errors{};                        // of nodes that do not answer
 };
+
+// Of stacks that live on.
+HangEvidence evidence_of(const JobStacks& stacks);
 
 // Asks the nodes on which the job runs side by side.
 Task<JobStacks> fetch_stacks(const Engines& engines, const KnownJob& job,

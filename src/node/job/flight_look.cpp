@@ -102,24 +102,28 @@ wire::FlightRecord FlightLook::read(std::int64_t limit_ms) const {
     if (dump_.empty()) {
         return without(problem_);
     }
+    const auto begun_ms = monotonic_ms();
     auto last = before_;
-    auto since_ms = monotonic_ms();
-    while (last == before_ || monotonic_ms() - since_ms < still_ms) {
+    auto since_ms = begun_ms;
+    while (true) {
         const auto now_ms = monotonic_ms();
+        if (const auto now = written(dump_); now != last) { // it may have been there for long
+            last = now;
+            since_ms = now_ms;
+        }
+        if (last != before_ && now_ms - since_ms >= still_ms) {
+            break;
+        }
         if (last == before_ && now_ms - asked_ms_ >= limit_ms) {
             auto record = without("its flight recorder has not answered within " +
                                   std::to_string(limit_ms / 1000) + " s");
             record.silent = true;
             return record;
         }
-        if (now_ms - asked_ms_ >= 2 * limit_ms) {
+        if (now_ms - begun_ms >= 2 * (limit_ms + still_ms)) {
             return without("its flight recorder's dump does not stop growing");
         }
         ::poll(nullptr, 0, static_cast<int>(looks_ms));
-        if (const auto now = written(dump_); now != last) {
-            last = now;
-            since_ms = monotonic_ms();
-        }
     }
     return read_dump(dump_);
 }

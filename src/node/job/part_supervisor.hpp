@@ -2,6 +2,7 @@
 // part end in supervisor_end.cpp.
 #pragma once
 
+#include "node/gpus/gpu_fault_look.hpp"
 #include "node/job/detached/detached_part.hpp"
 #include "node/job/follower_list.hpp"
 #include "node/job/job_recorder.hpp"
@@ -40,7 +41,7 @@ private:
     void tell(wire::JobEvent event);
     void tell_stacks(std::int64_t pause_ms);
     void keep_hang(const wire::JobCommand& order);
-    std::int64_t cpu_ms() const; // that its processes have taken
+    StillWatch::Reading reading() const;
     void note(const std::string& line) { job_.log.append(2, -1, "dockdist: " + line + "\n"); }
     void start_command();
     void hear_start();
@@ -85,9 +86,9 @@ private:
     OutputPipes outputs_{loop_, job_.log};
     ReadyWatch ready_{loop_};
     SilenceWatch silence_{loop_, job_.log, job_.start.policy.stall_ms};
-    StillWatch still_{loop_, job_.start.policy.suspect_ms, [this] { return cpu_ms(); },
-                      [this] { return ranks_.running().size(); }};
+    StillWatch still_{loop_, job_.start.policy.suspect_ms, [this] { return reading(); }};
     JobRecorder recorder_{loop_, job_.summary};
+    GpuFaultLook gpu_faults_{loop_};
     Fd out_{}, err_{}; // of the command
     RankList ranks_{loop_, outputs_, std::move(job_.ranks), scratch_folder(job_.summary.job),
                     job_.most_ranks};

@@ -68,6 +68,7 @@ void tell_state(wire::RankStack& stack, const TreeLook& before, const TreeLook& 
             std::max<std::int64_t>(ticks, 0) * 1000 * 100 /
             (::sysconf(_SC_CLK_TCK) * std::max<std::int64_t>(now.at_ms - before.at_ms, 1)));
     };
+    stack.rests_ms = now.runs >= 0 && now.runs == before.runs ? now.at_ms - before.at_ms : 0;
     const auto& own = now.processes.front();
     const auto& former = before.processes.front();
     stack.cpu_percent = percent(own.cpu_ticks - former.cpu_ticks);
@@ -290,7 +291,11 @@ std::vector<wire::ThreadStack> parse_py_spy(std::string_view output) {
 }
 
 pid_t rank_process(pid_t root) {
-    return choose_process(all_processes(), root, read_target).pid;
+    return rank_process(all_processes(), root);
+}
+
+pid_t rank_process(const std::vector<ProcessStat>& all, pid_t root) {
+    return choose_process(all, root, read_target).pid;
 }
 
 wire::RankStack look_at_rank(pid_t root, const Environment& tools, std::int64_t pause_ms) {

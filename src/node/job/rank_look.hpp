@@ -32,6 +32,7 @@ std::vector<wire::ThreadStack> parse_py_spy(std::string_view output);
 
 // The process of the rank whose processes descend from `root`.
 pid_t rank_process(pid_t root);
+pid_t rank_process(const std::vector<ProcessStat>& all, pid_t root); // of this container's
 
 // Looks at the rank whose processes descend from `root`, twice, `pause_ms` apart; or for a minute longer
 // where a tool hangs. `tools`: the environment in which py-spy and gdb of the image are looked up and run, as

@@ -17,22 +17,23 @@
 
 namespace dockdist::node {
 
-void RankLooks::begin(const std::vector<Wanted>& wanted, const Account& account,
+void RankLooks::begin(const std::vector<Wanted>& wanted, const Manner& manner, const Account& account,
                       const Environment& environment, Heard heard) {
     const auto group = std::make_shared<Group>(Group{.heard = std::move(heard)});
     for (const auto& each : wanted) {
         begin_look({.wanted = each, .group = group}, account, [&] {
             const FlightLook flight(read_process_environ(rank_process(each.root)), each.rank);
             auto stack =
-                look_at_rank(each.root, environment, each.pause_ms > 0 ? each.pause_ms : usual_pause_ms);
+                look_at_rank(each.root, environment, manner.pause_ms > 0 ? manner.pause_ms : usual_pause_ms);
             stack.flight = flight.read();
             return wire::rank_stack_line(stack);
         });
     }
-    if (!wanted.empty()) {
+    if (!wanted.empty() && manner.asks_ras) {
         const auto& any = wanted.front();
         begin_look({.wanted = any, .is_ras = true, .group = group}, account, [&] {
-            return wire::stacks_told_line(look_at_ras(read_process_environ(rank_process(any.root))));
+            return wire::stacks_told_line(look_at_ras(read_process_environ(rank_process(any.root)),
+                                                      std::max(manner.pause_ms, between_ras_looks_ms)));
         });
     }
     if (!is_under_way(group)) {

@@ -29,15 +29,18 @@ public:
         std::int32_t rank = -1;
         pid_t root = 0; // from which its processes descend
         std::int64_t silent_ms = 0;
+    };
+    struct Manner {
         std::int64_t pause_ms = 0; // between two looks; 0: the usual one
+        bool asks_ras = true;
     };
     struct Heard {
         std::function<void(wire::RankStack)> seen{}; // once for each
         // After the last one, at once where there is none; with what RAS says of all.
         std::function<void(const wire::RasReport&)> over{};
     };
-    void begin(const std::vector<Wanted>& wanted, const Account& account, const Environment& environment,
-               Heard heard);
+    void begin(const std::vector<Wanted>& wanted, const Manner& manner, const Account& account,
+               const Environment& environment, Heard heard);
     void end(); // of all that are under way: nothing more is seen, and each is over
 
 private:

@@ -19,7 +19,6 @@ namespace dockdist::node {
 namespace {
 
 constexpr std::size_t longest_ras_line = 1024;
-constexpr std::int64_t between_looks_ms = 1000;
 
 Error no_answer(std::string message) {
     return {.kind = ErrorKind::timeout, .message = std::move(message)};
@@ -180,7 +179,7 @@ Result<std::optional<int>> ras_port_in(std::string_view environ) {
     return port;
 }
 
-wire::RasReport look_at_ras(std::string_view environ) {
+wire::RasReport look_at_ras(std::string_view environ, std::int64_t pause_ms) {
     const auto port = ras_port_in(environ);
     if (!port) {
         return {.problem = port.error().message};
@@ -192,13 +191,13 @@ wire::RasReport look_at_ras(std::string_view environ) {
     if (!*first || !(*first)->differs()) {
         return *first ? report_of(**first) : wire::RasReport();
     }
-    pause(between_looks_ms);
     const auto begun_ms = monotonic_ms();
+    pause(pause_ms);
     const auto later = ask_ras(**port);
     if (!later || !*later) {
         return {.problem = later ? "RAS has answered once, and no more" : later.error().message};
     }
-    return compare_ras(**first, **later, between_looks_ms + monotonic_ms() - begun_ms);
+    return compare_ras(**first, **later, monotonic_ms() - begun_ms);
 }
 
 } // namespace dockdist::node

@@ -23,9 +23,10 @@ struct RasLimits {
 // Blocks. Nothing: nobody listens there. Errors: timeout, protocol.
 Result<std::optional<RasStatus>> ask_ras(int port, const RasLimits& limits = {});
 
-// What this says at once and, where counts differ, a second later. `environ`: that of a rank, which says
+inline constexpr std::int64_t between_ras_looks_ms = 1000;
+// What this says at once and, where counts differ, `pause_ms` later. `environ`: that of a rank, which says
 // where its RAS listens. Nothing in the report: the rank's NCCL has none, or does not run yet.
-wire::RasReport look_at_ras(std::string_view environ);
+wire::RasReport look_at_ras(std::string_view environ, std::int64_t pause_ms = between_ras_looks_ms);
 
 // Pure: the port on loopback; nothing where the rank has none, or has turned it off. Errors: usage, where it
 // is another's.

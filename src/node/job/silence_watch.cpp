@@ -1,5 +1,6 @@
 #include "node/job/silence_watch.hpp"
 
+#include "node/system/network.hpp"
 #include "shared/job_state/stack_text.hpp"
 #include "shared/wire/json_reader.hpp"
 
@@ -11,6 +12,18 @@ namespace dockdist::node {
 namespace {
 
 constexpr std::size_t most_of_a_flight = 16U << 10U; // of most_told_ranks, in one line
+constexpr std::size_t most_addresses = 64;
+
+// By which NCCL may name this node.
+std::vector<std::string> own_addresses() {
+    std::vector<std::string> all;
+    for (const auto& each : interface_addresses()) {
+        if (all.size() < most_addresses) {
+            all.push_back(each.address);
+        }
+    }
+    return all;
+}
 
 } // namespace
 
@@ -57,7 +70,7 @@ void SilenceWatch::heard(std::uint8_t stream, std::int32_t rank, std::string_vie
 }
 
 void SilenceWatch::look(Ranks ranks, pid_t command, const Account& account, const Environment& environment,
-                        RankLooks::Heard heard, std::int64_t pause_ms) {
+                        RankLooks::Heard heard, const RankLooks::Manner& manner) {
     if (ranks.empty() && command != 0) {
         ranks.emplace_back(-1, command);
     }
@@ -65,10 +78,9 @@ void SilenceWatch::look(Ranks ranks, pid_t command, const Account& account, cons
     for (const auto& [rank, root] : ranks) {
         wanted.push_back({.rank = rank,
                           .root = root,
-                          .silent_ms = loop_.now_ms() - std::max(voices_[rank].last_ms, begun_ms_),
-                          .pause_ms = pause_ms});
+                          .silent_ms = loop_.now_ms() - std::max(voices_[rank].last_ms, begun_ms_)});
     }
-    looks_.begin(wanted, account, environment, std::move(heard));
+    looks_.begin(wanted, manner, account, environment, std::move(heard));
 }
 
 void SilenceWatch::report(Ranks ranks, pid_t command, const Account& account,
@@ -96,7 +108,7 @@ void SilenceWatch::report(Ranks ranks, pid_t command, const Account& account,
 }
 
 void SilenceWatch::examine(Ranks ranks, pid_t command, const Account& account, const Environment& environment,
-                           std::int64_t pause_ms, std::vector<int> ended) {
+                           const RankLooks::Manner& manner, std::vector<int> ended) {
     if (examining_) {
         return;
     }
@@ -108,13 +120,15 @@ void SilenceWatch::examine(Ranks ranks, pid_t command, const Account& account, c
     look(std::move(ranks), command, account, environment,
          {.seen = [this](wire::RankStack stack) { keep_seen(examined_, std::move(stack)); },
           .over =
-              [this](const wire::RasReport&) {
+              [this](const wire::RasReport& ras) {
                   if (std::exchange(examining_, false)) {
-                      on_event(
-                          {.type = wire::JobEvent::Type::examined, .ranks = std::exchange(examined_, {})});
+                      on_event({.type = wire::JobEvent::Type::examined,
+                                .ranks = std::exchange(examined_, {}),
+                                .ras = ras,
+                                .addresses = own_addresses()});
                   }
               }},
-         pause_ms);
+         manner);
 }
 
 void SilenceWatch::write_seen(const wire::RankStack& stack) {

@@ -39,10 +39,10 @@ public:
     // are none; 0: there is none.
     using Ranks = std::vector<std::pair<std::int32_t, pid_t>>;
     void look(Ranks ranks, pid_t command, const Account& account, const Environment& environment,
-              RankLooks::Heard heard, std::int64_t pause_ms = 0);
+              RankLooks::Heard heard, const RankLooks::Manner& manner = {});
     // The same, for whoever carries the job: `examined`. `ended`: of the ranks that run no more.
     void examine(Ranks ranks, pid_t command, const Account& account, const Environment& environment,
-                 std::int64_t pause_ms, std::vector<int> ended);
+                 const RankLooks::Manner& manner, std::vector<int> ended);
     // The same; what is seen goes to the log as if the rank had said it.
     void report(Ranks ranks, pid_t command, const Account& account, const Environment& environment);
 

@@ -54,7 +54,12 @@ void Supervisor::begin() {
     };
     ready_.on_ready = [this](const std::string& address) { is_ready(address); };
     ready_.on_note = [this](const std::string& line) { note(line); };
-    silence_.on_event = [this](wire::JobEvent event) { tell(std::move(event)); };
+    silence_.on_event = [this](wire::JobEvent event) {
+        if (event.type == wire::JobEvent::Type::examined) {
+            event.gpu_faults = gpu_faults_.found();
+        }
+        tell(std::move(event));
+    };
     still_.on_event = [this](wire::JobEvent event) { tell(std::move(event)); };
     recorder_.on_event = [this](wire::JobEvent event) { tell(std::move(event)); };
     sweep_.on_ranks_gone = [this] { tell({.type = wire::JobEvent::Type::ranks_gone}); };
@@ -126,8 +131,10 @@ void Supervisor::obey(const wire::JobCommand& order, bool again) {
     case Type::stacks:
         return tell_stacks(order.pause_ms);
     case Type::examine:
+        gpu_faults_.begin(job_.summary.units);
         return silence_.examine(ranks_.running(), command_done_ ? 0 : command_, job_.account,
-                                job_.environment, order.pause_ms, ranks_.ended());
+                                job_.environment, {.pause_ms = order.pause_ms, .asks_ras = order.asks_ras},
+                                ranks_.ended());
     case Type::hang:
         return keep_hang(order);
     case Type::over:

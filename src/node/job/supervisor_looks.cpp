@@ -2,6 +2,7 @@
 #include "node/job/failure_cause.hpp"
 #include "node/job/job_store.hpp"
 #include "node/job/part_supervisor.hpp"
+#include "node/job/rank_look.hpp"
 #include "node/job/tree_look.hpp"
 #include "node/system/process_stat.hpp"
 
@@ -21,15 +22,22 @@ void Supervisor::tell_stacks(std::int64_t pause_ms) {
     silence_.look(ranks_.running(), command_done_ ? 0 : command_, job_.account, job_.environment,
                   {.seen = [answer](const wire::RankStack& stack) { answer(wire::rank_stack_line(stack)); },
                    .over = [answer](const wire::RasReport& ras) { answer(wire::stacks_told_line(ras)); }},
-                  pause_ms);
+                  {.pause_ms = pause_ms});
 }
 
-std::int64_t Supervisor::cpu_ms() const {
+StillWatch::Reading Supervisor::reading() const {
+    const auto ranks = ranks_.running();
+    const auto all = all_processes();
     std::vector<pid_t> roots{command_};
-    for (const auto& [rank, shim] : ranks_.running()) {
+    std::int64_t runs = 0;
+    for (const auto& [rank, shim] : ranks) {
         roots.push_back(shim);
+        const auto main = runs_of(rank_process(all, shim));
+        runs = main < 0 || runs < 0 ? StillWatch::unknown_runs : runs + main;
     }
-    return ticks_of(tree_of(all_processes(), roots)) * 1000 / ::sysconf(_SC_CLK_TCK);
+    return {.cpu_ms = ticks_of(tree_of(all, roots)) * 1000 / ::sysconf(_SC_CLK_TCK),
+            .ranks = ranks.size(),
+            .runs = ranks.empty() ? StillWatch::unknown_runs : runs};
 }
 
 } // namespace dockdist::node

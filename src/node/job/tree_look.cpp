@@ -62,7 +62,8 @@ std::string read_file_of(pid_t pid) {
 }
 
 TreeLook look_at_tree(pid_t root) {
-    TreeLook look{.processes = tree_of(all_processes(), {root}), .at_ms = monotonic_ms()};
+    TreeLook look{
+        .processes = tree_of(all_processes(), {root}), .runs = runs_of(root), .at_ms = monotonic_ms()};
     for (const auto& process : look.processes) {
         const auto bytes = bytes_of(process.pid);
         if (bytes >= 0) {
@@ -70,6 +71,22 @@ TreeLook look_at_tree(pid_t root) {
         }
     }
     return look;
+}
+
+std::int64_t runs_of(pid_t pid) {
+    return runs_in(read_file_or_empty("/proc/" + std::to_string(pid) + "/status"));
+}
+
+std::int64_t runs_in(std::string_view status) {
+    std::int64_t runs = -1;
+    for (const auto& line : split(status, '\n')) {
+        const auto colon = line.find(":\t");
+        if (colon != std::string::npos && line.substr(0, colon).ends_with("voluntary_ctxt_switches")) {
+            const auto switches = whole_number<std::int64_t>(line.substr(colon + 2));
+            runs = std::max<std::int64_t>(runs, 0) + switches.value_or(0);
+        }
+    }
+    return runs;
 }
 
 std::int64_t ticks_of(const std::vector<ProcessStat>& processes) {

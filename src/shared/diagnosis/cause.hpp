@@ -25,6 +25,7 @@ enum class HangCause {
     lock,             // waits for a lock
     stands,           // somewhere else, and does nothing
     other_collective, // it waits, but for something else than the others
+    gpu_fault,        // a GPU of its node is known to be faulty, and all wait
     peers,            // all wait for each other at one place
     busy,             // works, or moves: slow, no hang
     unknown

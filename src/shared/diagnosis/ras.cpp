@@ -9,8 +9,10 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace dockdist {
@@ -59,6 +61,11 @@ const json& object_at(const json& object, const char* key) {
 
 constexpr std::int64_t most_number = std::numeric_limits<std::int64_t>::max();
 
+// It is said of its count, which may move.
+bool counts(const wire::RasRank& rank) {
+    return rank.kind == RasKind::behind || rank.kind == RasKind::ahead;
+}
+
 // A rank of a communicator, whether it is there or not.
 struct Member {
     wire::RasRank rank{};
@@ -102,7 +109,7 @@ private:
                     std::size_t operation);
 
     RasStatus status_{};
-    std::set<RasProcess> in_front_{}; // where another one is behind
+    std::set<RasProcess> in_front_{};
 };
 
 void Findings::add(std::string communicator, int size, std::vector<Member> members) {
@@ -125,23 +132,23 @@ void Findings::add(std::string communicator, int size, std::vector<Member> membe
 
 void Findings::add_counts(const std::string& communicator, int size, const std::vector<Member>& members,
                           std::size_t operation) {
-    std::int64_t most = 0;
-    std::int64_t least = most_number;
+    std::map<std::int64_t, std::size_t> ranks; // by their count
     for (const auto& member : members) {
         if (member.is_here) {
-            most = std::max(most, member.counts.at(operation));
-            least = std::min(least, member.counts.at(operation));
+            ++ranks[member.counts.at(operation)];
         }
     }
-    if (least >= most) {
+    if (ranks.size() < 2) {
         return;
     }
+    const auto most = usual_count(ranks);
     for (const auto& member : members) {
         const auto count = member.counts.at(operation);
-        if (member.is_here && count == most) {
+        if (member.is_here && count > ranks.begin()->first) {
             in_front_.insert(process_of(member.rank));
-        } else if (member.is_here) {
-            status_.ranks.push_back({.kind = RasKind::behind,
+        }
+        if (member.is_here && count != most) {
+            status_.ranks.push_back({.kind = count < most ? RasKind::behind : RasKind::ahead,
                                      .communicator = communicator,
                                      .rank = member.rank.rank,
                                      .size = size,
@@ -187,8 +194,19 @@ Error wrong(std::string message) {
 
 } // namespace
 
+std::tuple<int, int, std::string, std::string> ras_order(const wire::RasRank& rank) {
+    constexpr std::array by_kind{2, 3, 1, 0, 4, 5};
+    return {by_kind.at(static_cast<std::size_t>(rank.kind)), rank.rank, rank.communicator, rank.operation};
+}
+
 bool RasStatus::differs() const {
-    return std::ranges::any_of(ranks, [](const wire::RasRank& rank) { return rank.kind == RasKind::behind; });
+    return std::ranges::any_of(ranks, counts);
+}
+
+std::int64_t usual_count(const std::map<std::int64_t, std::size_t>& ranks) {
+    const auto size_of = [](const auto& each) { return each.second; };
+    const auto most = std::ranges::max_element(ranks.rbegin(), ranks.rend(), {}, size_of);
+    return most == ranks.rend() ? 0 : most->first;
 }
 
 void keep_roots(RasStatus& status, const std::set<RasProcess>& in_front) {
@@ -233,6 +251,12 @@ Result<RasStatus> read_ras_json(std::string_view text) {
 
 wire::RasReport report_of(const RasStatus& only) {
     wire::RasReport report{.version = only.version, .ranks = only.ranks};
+    std::ranges::sort(report.ranks, {}, ras_order);
+    // Who does not answer does so in each of its communicators.
+    std::set<std::pair<RasKind, RasProcess>> seen;
+    std::erase_if(report.ranks, [&](const wire::RasRank& rank) {
+        return !counts(rank) && !seen.insert({rank.kind, process_of(rank)}).second;
+    });
     report.ranks.resize(std::min(report.ranks.size(), wire::most_ras_ranks));
     return report;
 }
@@ -242,8 +266,8 @@ wire::RasReport compare_ras(const RasStatus& first, const RasStatus& later, std:
     const auto moves = [&](const wire::RasRank& rank) {
         const auto before = first.progress.find(rank.communicator);
         const auto now = later.progress.find(rank.communicator);
-        return rank.kind == RasKind::behind && (before == first.progress.end() ||
-                                                now == later.progress.end() || before->second != now->second);
+        return counts(rank) && (before == first.progress.end() || now == later.progress.end() ||
+                                before->second != now->second);
     };
     const bool moved = std::erase_if(standing.ranks, moves) > 0;
     auto report = report_of(standing);

@@ -16,6 +16,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -29,8 +30,12 @@ struct RasStatus {
     std::map<std::string, std::string> progress{}; // of a communicator: equal as long as nothing moves in it
     bool differs() const;                          // counts do
 };
+// Of how many ranks of a communicator, by their count of one operation, the count that most have; of two such
+// the higher one. Who has fewer is behind, whoever has more.
+std::int64_t usual_count(const std::map<std::int64_t, std::size_t>& ranks);
 // Who is behind in one communicator because it waits in another one, for who is behind there, is no cause of
-// anything: they are left out; in a circle all of them are, and stay.
+// anything: they are left out; in a circle all of them are, and stay. `in_front`: who has launched what
+// another one has not.
 using RasProcess = std::pair<std::string, std::int64_t>; // host, pid
 void keep_roots(RasStatus& status, const std::set<RasProcess>& in_front);
 // Errors: protocol.
@@ -42,10 +47,15 @@ wire::RasReport compare_ras(const RasStatus& first, const RasStatus& later, std:
 // Where nothing differs: one answer is enough.
 wire::RasReport report_of(const RasStatus& only);
 
+// Sorts what says most to the front. An error is often of what another one has done, and who is ahead is no
+// culprit.
+std::tuple<int, int, std::string, std::string> ras_order(const wire::RasRank& rank);
+
 struct RasPlace { // where a rank of the job runs
     int rank = 0;
-    std::string host{}; // its node's address
+    std::string host{}; // as wire::RasRank::host says it
     std::int64_t pid = 0;
+    bool waits = false; // by its stack, for other ranks: then it has not left them
 };
 // Of what nodes have heard. `world`: of so many ranks a communicator is the job's own.
 Evidence judge_ras(const std::vector<wire::RasReport>& reports, const std::vector<RasPlace>& places,

@@ -4,6 +4,7 @@
 #include "shared/wire/stack_frame.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -65,8 +66,8 @@ private:
     std::set<RasProcess> in_front_{};
     std::string communicator_{};
     std::string operation_{};
-    std::int64_t most_ = 0;
-    std::vector<wire::RasRank> counted_{}; // of this operation
+    std::vector<wire::RasRank> counted_{};          // of this operation
+    std::map<std::int64_t, std::size_t> unnamed_{}; // likewise, how many have launched so many
 };
 
 void ErrorLines::begin_communicator(std::string_view line) {
@@ -85,17 +86,23 @@ void ErrorLines::add(wire::RasRank rank, RasKind kind) {
 
 // Who is named may be ahead: the numbers decide.
 void ErrorLines::end_operation() {
+    auto counts = std::exchange(unnamed_, {});
+    for (const auto& rank : counted_) {
+        ++counts[rank.count];
+    }
+    const auto most = usual_count(counts);
     for (auto& rank : std::exchange(counted_, {})) {
-        if (rank.count < most_) {
-            rank.most = most_;
-            rank.operation = operation_;
-            add(std::move(rank), RasKind::behind);
-        } else {
+        if (rank.count > counts.begin()->first) {
             in_front_.insert({rank.host, rank.pid});
+        }
+        if (rank.count != most) {
+            rank.most = most;
+            rank.operation = operation_;
+            const auto kind = rank.count < most ? RasKind::behind : RasKind::ahead;
+            add(std::move(rank), kind);
         }
     }
     operation_.clear();
-    most_ = 0;
 }
 
 void ErrorLines::read(std::string_view line) {
@@ -119,12 +126,14 @@ void ErrorLines::read(std::string_view line) {
     if (line.starts_with("Communicator ranks have different ")) {
         end_operation();
         operation_ = wire::stack_word(between(line, "different ", " operation counts"));
+        operation_ = operation_ == "collective" ? "" : operation_; // 2.24: of all together
     } else if (const auto launched = number_after(line, "launched up to operation ");
                launched || line.find("not launched any operations") != std::string_view::npos) {
-        most_ = std::max(most_, launched.value_or(0));
         if (line.starts_with("Rank ") && counted_.size() < most_text_ranks) {
             counted_.push_back(rank_in(line));
             counted_.back().count = launched.value_or(0);
+        } else if (const auto ranks = whole_number<std::uint32_t>(line.substr(0, line.find(' '))); ranks) {
+            unnamed_[launched.value_or(0)] += *ranks; // "7 ranks have launched up to operation 1204"
         }
     } else if (line.starts_with("Rank ") && line.find(" reported ") != std::string_view::npos) {
         auto rank = rank_in(line);

@@ -2,9 +2,9 @@
 #include "shared/diagnosis/ras.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <set>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -39,14 +39,12 @@ std::string words_of(const Finding& found) {
         return "has not answered for a minute";
     case Finding::Kind::failed:
         return "has the error \"" + found.operation + "\"";
+    case Finding::Kind::ahead:
+        return "has launched " + std::to_string(found.count) + " " +
+               (found.operation.empty() ? "collectives" : found.operation) + ", most others " +
+               std::to_string(found.most) + ": that names nobody";
     }
     return "";
-}
-
-// What says most first.
-int weight_of(Finding::Kind kind) {
-    constexpr std::array by_kind{3, 2, 1, 0, 4};
-    return by_kind.at(static_cast<std::size_t>(kind));
 }
 
 std::string problems_of(const std::vector<wire::RasReport>& reports) {
@@ -58,36 +56,39 @@ std::string problems_of(const std::vector<wire::RasReport>& reports) {
     return "";
 }
 
-// What nodes have heard, each of a rank once.
-std::vector<Finding> all_of(const std::vector<wire::RasReport>& reports) {
+// NCCL's word for an error that comes of another process's end.
+bool is_consequence(const Finding& found) {
+    constexpr std::string_view error = "emote process error"; // with either letter at its head
+    return found.kind == Finding::Kind::failed && found.operation.ends_with(error);
+}
+
+// What nodes have heard, each of a rank once; what says most first.
+std::vector<Finding> all_of(const std::vector<wire::RasReport>& reports,
+                            const std::vector<RasPlace>& places) {
+    const auto has_stayed = [&](const Finding& found) {
+        return found.kind == Finding::Kind::gone && std::ranges::any_of(places, [&](const RasPlace& one) {
+                   return one.waits && one.pid == found.pid && one.host == found.host;
+               });
+    };
     std::vector<Finding> all;
     std::set<std::tuple<std::string, int, Finding::Kind, std::string>> seen;
     for (const auto& report : reports) {
         for (const auto& found : report.ranks) {
-            if (seen.insert({found.communicator, found.rank, found.kind, found.operation}).second) {
+            if (!is_consequence(found) && !has_stayed(found) &&
+                seen.insert({found.communicator, found.rank, found.kind, found.operation}).second) {
                 all.push_back(found);
             }
         }
     }
-    std::ranges::sort(all, {}, [](const Finding& found) {
-        return std::tuple(weight_of(found.kind), found.rank, found.communicator);
-    });
+    std::ranges::sort(all, {}, ras_order);
     return all;
-}
-
-// Most are behind: it is the few that have one more. Or each of them waits for another one.
-bool disagree(const std::vector<Finding>& all, const Finding& first) {
-    const auto alike = std::ranges::count_if(all, [&](const Finding& one) {
-        return one.communicator == first.communicator && one.operation == first.operation;
-    });
-    return first.kind == Finding::Kind::behind && (first.waits || (first.size > 0 && 2 * alike > first.size));
 }
 
 } // namespace
 
 Evidence judge_ras(const std::vector<wire::RasReport>& reports, const std::vector<RasPlace>& places,
                    int world) {
-    const auto all = all_of(reports);
+    const auto all = all_of(reports, places);
     if (all.empty()) {
         const auto problem = problems_of(reports);
         const bool moves = std::ranges::any_of(reports, &wire::RasReport::moves);
@@ -105,7 +106,7 @@ Evidence judge_ras(const std::vector<wire::RasReport>& reports, const std::vecto
         if (found.kind == first.kind) {
             const int rank = rank_of(found, places, world);
             names.insert(name_of(found, rank));
-            if (rank >= 0) {
+            if (rank >= 0 && found.kind != Finding::Kind::ahead) {
                 ranks.insert(rank);
             }
         }
@@ -114,16 +115,20 @@ Evidence judge_ras(const std::vector<wire::RasReport>& reports, const std::vecto
     for (const auto& report : reports) {
         asked = std::max(asked, std::chrono::milliseconds(report.asked_ms));
     }
-    const bool mismatch = disagree(all, first);
     std::string text = name_of(first, rank_of(first, places, world)) + " " + words_of(first);
     if (names.size() > 1) {
         text += ", and " + std::to_string(names.size() - 1) + (names.size() == 2 ? " more is" : " more are") +
                 " like it";
     }
-    if (first.kind == Finding::Kind::behind) {
+    if (first.kind == Finding::Kind::behind || first.kind == Finding::Kind::ahead) {
         text += "; no count moved in " + format_duration(asked);
     }
-    return {.kind = mismatch ? HangVerdict::Kind::mismatch : HangVerdict::Kind::behind,
+    // In a circle each of them waits for another one. Who is ahead may have one too many, or the others one
+    // too few.
+    const auto kind = first.kind == Finding::Kind::ahead ? HangVerdict::Kind::none
+                      : first.waits                      ? HangVerdict::Kind::mismatch
+                                                         : HangVerdict::Kind::behind;
+    return {.kind = kind,
             .ranks = {ranks.begin(), ranks.end()},
             .text = std::move(text),
             .hint = first.kind == Finding::Kind::dead || first.kind == Finding::Kind::unresponsive

@@ -1,6 +1,6 @@
 #include "shared/diagnosis/verdict.hpp"
 
-#include "shared/diagnosis/flight_recorder.hpp"
+#include "shared/diagnosis/source_verdict.hpp"
 
 #include <algorithm>
 #include <array>
@@ -13,7 +13,6 @@ namespace {
 using State = wire::RankStack::State;
 
 constexpr std::int64_t stands_ms = 10'000; // that all are silent, before it is said that all wait
-constexpr std::int64_t surely_ms = 30'000; // that they are seen at one place, before it is sure
 constexpr std::size_t most_named = 4;
 
 using Places = std::map<std::string, std::vector<std::size_t>>; // who stands there, of those that were given
@@ -156,38 +155,21 @@ HangVerdict of_stacks(const std::vector<LocatedStack>& ranks) {
         return behind(all, waiting);
     }
     const bool stand = std::ranges::all_of(all, [](const JudgedRank& one) {
-        return one.rank->stack->silent_ms >= stands_ms && !one.rank->stack->moves;
+        const auto& stack = *one.rank->stack;
+        return std::max(stack.silent_ms, stack.rests_ms) >= stands_ms && !stack.moves;
     });
     return stand ? of_waiting(all) : HangVerdict();
 }
 
-// By torch's flight recorder, which knows who has launched what: where stacks name nobody for sure.
-HangVerdict of_flights(const std::vector<LocatedStack>& ranks) {
-    std::vector<RankFlight> flights;
-    for (const auto& one : ranks) {
-        if (one.stack->rank >= 0) {
-            flights.push_back({.rank = one.stack->rank, .record = &one.stack->flight});
-        }
-    }
-    auto evidence = judge_flight(flights);
-    HangVerdict verdict{.kind = evidence.ranks.empty() ? HangVerdict::Kind::none : evidence.kind,
-                        .cause = HangCause::other_collective,
-                        .sure = true,
-                        .text = std::move(evidence.text),
-                        .hint = std::move(evidence.hint)};
-    for (std::size_t i = 0; i < ranks.size(); ++i) {
-        if (std::ranges::find(evidence.ranks, ranks[i].stack->rank) == evidence.ranks.end()) {
-            continue;
-        }
-        const auto one = judged(ranks[i]);
-        if (verdict.kind == HangVerdict::Kind::behind && verdict.ranks.empty()) {
-            verdict.cause = one.waits ? HangCause::peers : cause_of(one, false);
-        }
-        verdict.sure = verdict.sure && (one.waits || !works(*ranks[i].stack)); // else it is slow
-        verdict.where =
-            verdict.ranks.empty() && one.frame != nullptr ? frame_words(*one.frame) : verdict.where;
-        verdict.ranks.push_back(i);
-    }
+// Who does not wait for others, and writes, may do all there is to do.
+HangVerdict unless_at_work(HangVerdict verdict, const HangEvidence& evidence) {
+    const auto is_at_work = [&](std::size_t i) {
+        const auto& one = evidence.ranks[i];
+        const auto state = one.stack->state;
+        return one.stack->silent_ms < evidence.writes_ms && !judged(one).waits &&
+               (state == State::running || state == State::sleeping);
+    };
+    verdict.sure = verdict.sure && std::ranges::none_of(verdict.ranks, is_at_work);
     return verdict;
 }
 
@@ -198,13 +180,23 @@ std::string_view to_string(HangVerdict::Kind kind) {
     return names.at(static_cast<std::size_t>(kind));
 }
 
+// Who is surely at fault; else that it surely hangs; else who may be at fault.
 HangVerdict judge(const HangEvidence& evidence) {
-    auto verdict = of_stacks(evidence.ranks);
-    if (verdict.sure && !verdict.ranks.empty()) {
-        return verdict;
+    const auto stacks = unless_at_work(of_stacks(evidence.ranks), evidence);
+    const auto flights = unless_at_work(of_flights(evidence.ranks), evidence);
+    const auto ras = unless_at_work(of_ras(evidence), evidence);
+    const auto gpus = of_gpus(evidence, stacks);
+    for (const auto* const each : {&stacks, &gpus, &flights, &ras}) {
+        if (each->sure && !each->ranks.empty()) {
+            return *each;
+        }
     }
-    auto by_flights = of_flights(evidence.ranks);
-    return by_flights.ranks.empty() ? verdict : by_flights;
+    for (const auto* const each : {&gpus, &flights, &stacks, &ras}) {
+        if (!stacks.sure && !each->ranks.empty()) {
+            return *each;
+        }
+    }
+    return stacks;
 }
 
 HangVerdict judge(const std::vector<LocatedStack>& ranks) {
@@ -221,8 +213,9 @@ wire::Hang hang_of(const HangVerdict& verdict, const HangEvidence& evidence, int
                     .hint = verdict.hint};
     if (!verdict.ranks.empty()) {
         const auto& first = evidence.ranks[verdict.ranks.front()];
+        const bool whole_node = verdict.cause == HangCause::gpu_fault && verdict.ranks.size() > 1;
         hang.node = first.node;
-        hang.rank = first.stack->rank;
+        hang.rank = whole_node ? -1 : first.stack->rank;
     }
     return hang;
 }

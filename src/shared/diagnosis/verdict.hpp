@@ -7,9 +7,12 @@
 
 #include "shared/diagnosis/cause.hpp"
 #include "shared/wire/hang.hpp"
+#include "shared/wire/ras_report.hpp"
 #include "shared/wire/stacks.hpp"
 
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +23,10 @@ namespace dockdist {
 // them.
 struct HangEvidence {
     std::vector<LocatedStack> ranks{};
+    std::int64_t writes_ms = 0; // who has written since then, and does not wait for others, is at work
+    std::vector<wire::RasReport> ras{};         // of whoever was asked for all
+    std::map<std::string, std::string> nodes{}; // by the addresses at which NCCL may name them
+    std::map<std::string, std::vector<std::string>> gpu_faults{}; // by node, a sentence each
 };
 
 struct HangVerdict {

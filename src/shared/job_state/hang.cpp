@@ -42,10 +42,15 @@ void JobStateMachine::goes_on(std::size_t part, int attempt) {
     }
 }
 
-void JobStateMachine::examined(std::size_t part, int attempt, std::vector<wire::RankStack> ranks) {
+void JobStateMachine::examined(std::size_t part, int attempt, std::vector<wire::RankStack> ranks,
+                               wire::RasReport ras, std::vector<std::string> addresses,
+                               std::vector<std::string> gpu_faults) {
     if (speaks_of_now(attempt)) {
         parts_[part].examined = true;
         parts_[part].looks = std::move(ranks);
+        parts_[part].ras = std::move(ras);
+        parts_[part].addresses = std::move(addresses);
+        parts_[part].gpu_faults = std::move(gpu_faults);
     }
 }
 
@@ -89,6 +94,8 @@ std::vector<JobStateMachine::Order> JobStateMachine::watch_hang(std::int64_t now
     for (std::size_t i = 0; i < parts_.size(); ++i) {
         parts_[i].examined = false;
         parts_[i].looks.clear();
+        parts_[i].ras = {};
+        parts_[i].gpu_faults.clear();
         if (runs(i)) {
             orders.push_back({i,
                               {.type = wire::JobCommand::Type::examine,
@@ -96,7 +103,46 @@ std::vector<JobStateMachine::Order> JobStateMachine::watch_hang(std::int64_t now
                                .pause_ms = settings_.suspect_ms / 3}});
         }
     }
+    orders[suspicion_.asks_ras % orders.size()].command.asks_ras = true;
     return orders;
+}
+
+// One is asked for the whole job, the next one where it says nothing. What it has said at the look before,
+// too, has been so since then.
+std::vector<wire::RasReport> JobStateMachine::heard_of_ras(std::int64_t now_ms) {
+    std::vector<wire::RasReport> reports;
+    for (const auto& part : parts_) {
+        if (!part.ras.version.empty()) {
+            reports.push_back(part.ras);
+        }
+    }
+    if (reports.empty()) {
+        ++suspicion_.asks_ras;
+        suspicion_.ras.clear();
+        return reports;
+    }
+    auto& heard = reports.front();
+    if (heard.ranks != suspicion_.ras) {
+        suspicion_.ras = heard.ranks;
+        suspicion_.ras_since_ms = now_ms - heard.asked_ms;
+    }
+    heard.asked_ms = std::max(heard.asked_ms, now_ms - suspicion_.ras_since_ms);
+    return reports;
+}
+
+// Loopback, which all have, is that of whoever was asked.
+std::map<std::string, std::string> JobStateMachine::nodes_by_address() const {
+    std::map<std::string, std::string> nodes;
+    for (const bool asked : {true, false}) {
+        for (std::size_t i = 0; i < parts_.size(); ++i) {
+            for (const auto& address : parts_[i].addresses) {
+                if (asked != parts_[i].ras.version.empty()) {
+                    nodes.emplace(address, settings_.parts[i].node);
+                }
+            }
+        }
+    }
+    return nodes;
 }
 
 // Of all parts, with those ranks whose part has ended already.
@@ -129,7 +175,13 @@ std::vector<JobStateMachine::Order> JobStateMachine::conclude(bool all, std::int
     suspicion_.until_ms.reset();
     ++suspicion_.looks;
     const auto looked = all ? looked_at() : std::vector<Looked>();
-    HangEvidence evidence;
+    HangEvidence evidence{
+        .writes_ms = settings_.suspect_ms, .ras = heard_of_ras(now_ms), .nodes = nodes_by_address()};
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+        if (!parts_[i].gpu_faults.empty()) {
+            evidence.gpu_faults[settings_.parts[i].node] = parts_[i].gpu_faults;
+        }
+    }
     std::map<std::pair<std::size_t, int>, Standing> places;
     for (const auto& each : looked) {
         const std::pair key(each.part, each.stack.rank);

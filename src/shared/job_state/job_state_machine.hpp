@@ -99,7 +99,8 @@ public:
     void reported(std::size_t part, int attempt, std::vector<wire::RankStack> ranks = {});
     void still(std::size_t part, int attempt);
     void goes_on(std::size_t part, int attempt);
-    void examined(std::size_t part, int attempt, std::vector<wire::RankStack> ranks);
+    void examined(std::size_t part, int attempt, std::vector<wire::RankStack> ranks, wire::RasReport ras = {},
+                  std::vector<std::string> addresses = {}, std::vector<std::string> gpu_faults = {});
     void ranks_gone(std::size_t part, int attempt);
     void is_ready(std::size_t part, int attempt, const std::string& address);
     // Gone without a word; `why` in words. `heard_ms`: as above; nothing: its engine says that its container
@@ -149,8 +150,11 @@ private:
         std::vector<wire::RankStack> stacks{}; // that it has reported
         bool still = false;                    // nothing moves in it
         bool examined = false;
-        std::vector<wire::RankStack> looks{}; // of that
-        bool ranks_gone = false;              // and it waits with what has started them
+        std::vector<wire::RankStack> looks{};  // of that
+        wire::RasReport ras{};                 // likewise
+        std::vector<std::string> addresses{};  // of its node
+        std::vector<std::string> gpu_faults{}; // likewise
+        bool ranks_gone = false;               // and it waits with what has started them
         bool idle = false;
         int gpus = 0; // known once it is idle
         int ranks = 0;
@@ -170,6 +174,9 @@ private:
         std::int64_t rest_ms = 0;                                 // after the next one that finds nothing
         int looks = 0;                                            // in a row
         std::map<std::pair<std::size_t, int>, Standing> places{}; // by part and rank
+        std::size_t asks_ras = 0;                                 // which of those that run
+        std::vector<wire::RasRank> ras{};                         // what it has said
+        std::int64_t ras_since_ms = 0;
         std::optional<wire::Hang> told{};
     };
     struct Looked {
@@ -190,6 +197,8 @@ private:
     std::optional<std::int64_t> look_at_ms() const; // when the suspicion has to be thought of again
     std::vector<Order> watch_hang(std::int64_t now_ms);
     std::vector<Looked> looked_at() const;
+    std::vector<wire::RasReport> heard_of_ras(std::int64_t now_ms);
+    std::map<std::string, std::string> nodes_by_address() const;
     std::vector<Order> conclude(bool all, std::int64_t now_ms);
     void act_on(const wire::Hang& hang, std::optional<std::size_t> part, std::int64_t now_ms,
                 std::vector<Order>& orders);

@@ -188,10 +188,11 @@ void fields_of(auto& fields, Of<JobEvent> auto& event) {
         fields("gpus", event.gpus, 0, most_gpus);
         break;
     case Event::reported:
-        fields("ras", event.ras);
-        [[fallthrough]];
     case Event::examined:
+        fields("ras", event.ras);
         fields("ranks", event.ranks, most_told_ranks);
+        fields.omit_empty("addresses", event.addresses);
+        fields.omit_empty("gpu_faults", event.gpu_faults);
         break;
     case Event::ready:
         fields("address", bytes_of(event.address));
@@ -234,6 +235,7 @@ void fields_of(auto& fields, Of<JobCommand> auto& command) {
     fields.when(is(line, take, look), "order", command.order, 0, any_count);
     fields.when(command.first.has_value(), "first", first_of(command.first));
     fields.omit_empty("pause_ms", command.pause_ms, 0, longest_pause_ms);
+    fields.omit_empty("asks_ras", command.asks_ras);
     fields("hang", command.hang);
     fields("start", command.start);
 }

@@ -32,7 +32,9 @@
 //   reported     what the ranks here are doing stands in the log, as `report` has asked; and of "ranks" what
 //                their main threads do (shared/wire/stacks.hpp)
 //   still        nothing has moved here for JobPolicy::suspect_ms; `goes_on` takes it back
-//   examined     "ranks": what they are doing, as `examine` has asked; nothing is in the log
+//   examined     "ranks": what they are doing, as `examine` has asked; nothing is in the log. With the node's
+//                "addresses", and where it was asked for "ras" (shared/wire/ras_report.hpp); and
+//                "gpu_faults", a sentence for each of the job's GPUs here that has one
 //   ranks_gone   the part is being ended, no rank is left in it, and what has started them waits for
 //                `rest`, or until the grace is over: where its ranks are started from another node, and the
 //                policy has ranks_first
@@ -58,7 +60,9 @@
 //                                             its threads where a tool for it is there
 //   {"type":"stacks"}                         (or with "pause_ms") tells whoever asks what each rank is doing
 //                                             (shared/wire/stacks.hpp), and nobody else
-//   {"type":"examine","attempt":A}            looks at each rank twice, "pause_ms" apart, for `examined`
+//   {"type":"examine","attempt":A}            looks at each rank twice, "pause_ms" apart, for `examined`;
+//   with
+//                                             "asks_ras" also at what NCCL's RAS says of the whole job
 //   {"type":"hang","attempt":A,"hang":H}      why the job hangs, to be kept; without a cause: it goes on
 //   {"type":"over"}                           the job is over everywhere: ends what is left, and the part
 //   {"type":"detach"}
@@ -340,9 +344,11 @@ struct JobEvent {
     int rank = -1; // rank_done: that has ended with 0
     JobFailure failure{};
     JobResult result{};
-    std::string address{};          // ready
-    std::vector<RankStack> ranks{}; // reported, examined; their main threads alone
-    RasReport ras{};                // reported
+    std::string address{};                 // ready
+    std::vector<RankStack> ranks{};        // reported, examined; their main threads alone
+    RasReport ras{};                       // reported, examined
+    std::vector<std::string> addresses{};  // examined: of this node's interfaces
+    std::vector<std::string> gpu_faults{}; // examined
     Error error{};
 };
 Result<JobEvent> parse_job_event(std::string_view payload);
@@ -375,6 +381,7 @@ struct JobCommand {
     std::optional<JobStart> start{};   // begin: what runs from now on
     std::optional<Hang> hang{};        // hang
     std::int64_t pause_ms = 0;         // examine, stacks: between two looks; 0: half a second
+    bool asks_ras = false;             // examine
     std::int64_t number = 0;           // line: the ticket's final one; 0: the node proposes it
     std::int64_t order = 0;            // line, take, look: GpuTurn::order of what is said after it
 };

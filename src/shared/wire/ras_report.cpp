@@ -13,7 +13,8 @@ namespace dockdist::wire {
 namespace {
 
 using RasKind = RasRank::Kind;
-constexpr std::array<std::string_view, 5> ras_kind_names{"behind", "gone", "unresponsive", "dead", "failed"};
+constexpr std::array<std::string_view, 6> ras_kind_names{"behind", "gone",   "unresponsive",
+                                                         "dead",   "failed", "ahead"};
 constexpr std::int64_t most_operations = std::numeric_limits<std::int64_t>::max();
 
 void read_ras_rank(ObjectReader& reader, RasRank& rank) {

@@ -18,11 +18,12 @@ inline constexpr std::size_t most_ras_ranks = 64; // of which something is to be
 // A rank of one communicator.
 struct RasRank {
     enum class Kind {
-        behind,       // it has launched `count` of `most`, and no count of its communicator moved meanwhile
+        behind,       // it has launched `count`, most of its communicator `most`, and none moved meanwhile
         gone,         // its process answers, and no longer has this communicator
         unresponsive, // its process does not answer
         dead,         // … and has not for a minute
-        failed        // `operation` is the error that it has
+        failed,       // `operation` is the error that it has
+        ahead         // as behind, with a higher count
     };
     Kind kind = Kind::behind;
     std::string communicator{}; // a hash; of equal ones the rank is the same
@@ -39,8 +40,9 @@ struct RasRank {
 struct RasReport {
     std::string problem{}; // why there is no evidence; empty with a version: there is some
     std::string version{}; // of NCCL
-    std::int64_t asked_ms =
-        0;              // between two looks at the counts; 0: there was one alone, and nothing differed
+    // How long it has been so: between two looks at the counts; 0: there was one alone, and no count
+    // differed.
+    std::int64_t asked_ms = 0;
     bool moves = false; // counts differ, and grow
     std::vector<RasRank> ranks{};
     bool operator==(const RasReport&) const = default;

@@ -111,6 +111,7 @@ void read_rank_stack(ObjectReader& reader, RankStack& stack) {
     reader.read("thread_count", stack.thread_count, 0, most_number);
     reader.read("silent_ms", stack.silent_ms, 0, most_number);
     reader.read("moves", stack.moves);
+    reader.read("rests_ms", stack.rests_ms, 0, most_number);
     reader.read("tool", stack.tool, longest_stack_word);
     read_objects(reader, "threads", [&](ObjectReader& nested) {
         if (stack.threads.size() == most_stack_threads) {
@@ -141,6 +142,7 @@ nlohmann::json rank_stack_object(const RankStack& stack) {
                         {"thread_count", stack.thread_count},
                         {"silent_ms", stack.silent_ms},
                         {"moves", stack.moves},
+                        {"rests_ms", stack.rests_ms},
                         {"tool", stack.tool},
                         {"threads", nlohmann::json::array()},
                         {"lines", bytes_array(stack.lines)},

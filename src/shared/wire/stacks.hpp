@@ -61,7 +61,8 @@ struct RankStack {
     std::int64_t thread_count = 0; // as the kernel counts them
     std::int64_t silent_ms = 0;    // since it wrote its last
     bool moves = false;            // its main thread stood elsewhere at the first look
-    std::string tool{};            // which has read the stacks: py-spy, gdb; empty: none
+    std::int64_t rests_ms = 0; // between the two looks, where its main thread has not run at all meanwhile
+    std::string tool{};        // which has read the stacks: py-spy, gdb; empty: none
     std::vector<ThreadStack> threads{};
     std::vector<ChildLook> children{}; // told where the rank waits for data
     std::vector<std::string> lines{};  // what a tool said that is not of Python

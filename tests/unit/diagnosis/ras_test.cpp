@@ -1,7 +1,9 @@
 #include "shared/diagnosis/ras.hpp"
+#include "shared/wire/stacks.hpp"
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -128,7 +130,70 @@ TEST_CASE("counts that differ and stand: who is behind") {
 
 TEST_CASE("the few that are ahead are said to be no culprits: most are behind") {
     const auto ahead = answer(communicator("0xa", four, {1204, 1203, 1203, 1203}));
-    CHECK(judged(ahead, ahead).kind == Kind::mismatch);
+    const auto verdict = judged(ahead, ahead);
+    CHECK(verdict.kind == Kind::none);
+    CHECK(verdict.ranks.empty());
+    CHECK(
+        verdict.text ==
+        "rank 0 has launched 1204 AllReduce, most others 1203: that names nobody; no count moved in 1.00 s");
+}
+
+TEST_CASE("where some are ahead of most, who is behind most is behind all the same") {
+    const auto three = answer(communicator("0xa", {0, 1, 2, 3, 4}, {1205, 1204, 1203, 1204, 1204}));
+    CHECK(judged(three, three).ranks == std::vector{2});
+    const auto circle =
+        R"({"hash":"0xb","size":4,"ranks":[)"
+        R"({"rank":0,"pid":1,"status":{},"collective_counts":{"AllReduce":4,"Broadcast":3}},)"
+        R"({"rank":1,"pid":2,"status":{},"collective_counts":{"AllReduce":4,"Broadcast":3}},)"
+        R"({"rank":2,"pid":3,"status":{},"collective_counts":{"AllReduce":3,"Broadcast":4}},)"
+        R"({"rank":3,"pid":4,"status":{},"collective_counts":{"AllReduce":4,"Broadcast":3}}]})";
+    const auto verdict = judged(answer(circle), answer(circle));
+    CHECK(verdict.kind == Kind::mismatch); // it calls another one than the others
+    CHECK(verdict.ranks == std::vector{2});
+}
+
+TEST_CASE("text names the few, whoever is right: most of 2.28's ranks are behind one that is named") {
+    const auto status = text("NCCL version 2.28.3 compiled with CUDA 12.8\n\nErrors\n======\n\n"
+                             "#0-0 (1f3c6a9e22d04b71) MISMATCH\n"
+                             "  Communicator ranks have different AllReduce operation counts\n"
+                             "  7 ranks have launched up to operation 1203\n"
+                             "  Rank 6 has launched up to operation 1204 -- GPU 2 managed by process 411 on "
+                             "node 10.0.0.2\n");
+    REQUIRE(status.ranks.size() == 1);
+    CHECK(status.ranks[0].kind == Found::ahead);
+    CHECK(status.differs());
+    CHECK(judge_ras({compare_ras(status, status, 1000)}, {{6, "10.0.0.2", 411}}, 8).ranks.empty());
+}
+
+TEST_CASE("of a thousand ranks in ten communicators no more is told than the judge needs") {
+    std::string all;
+    std::vector<int> processes;
+    for (int i = 0; i < 1024; ++i) {
+        processes.push_back(i);
+    }
+    std::vector counts(1024, 5);
+    std::fill(counts.begin() + 900, counts.end(), 4);
+    for (int i = 0; i < 10; ++i) {
+        all += (all.empty() ? "" : ",") + communicator("0x" + std::to_string(i), processes, counts);
+    }
+    const auto few = json(answer(all));
+    const auto report = compare_ras(few, few, 1000);
+    CHECK(wire::stacks_told_line(report).size() < (64U << 10U));
+    CHECK(judge_ras({report}, {}, 1024).ranks.front() == 900);
+}
+
+TEST_CASE("an error that comes of another one's end, and a group that only others keep, name nobody") {
+    wire::RasReport report{
+        .version = "2.30.7",
+        .ranks = {{.kind = Found::failed, .rank = 1, .size = 4, .operation = "remote process error"}}};
+    CHECK(judge_ras({report}, places, 4).kind == Kind::none);
+    report.ranks = {{.kind = Found::failed, .rank = 1, .size = 4, .operation = "unhandled CUDA error"}};
+    CHECK(judge_ras({report}, places, 4).text == "rank 1 has the error \"unhandled CUDA error\"");
+    report.ranks = {{.kind = Found::gone, .rank = 2, .size = 4, .host = "10.0.0.1", .pid = 402}};
+    CHECK(judge_ras({report}, places, 4).ranks == std::vector{2});
+    auto waits = places;
+    waits[2].waits = true;
+    CHECK(judge_ras({report}, waits, 4).ranks.empty());
 }
 
 TEST_CASE("who is behind because it waits in another communicator is not the cause") {
@@ -174,14 +239,16 @@ TEST_CASE("text of 2.24 has one count of all operations; who has launched none i
              "#0-1 (2f3c6a9e22d04b71) ERROR\n"
              "  Asynchronous error on 1 rank\n"
              "  Rank 5 reported Unhandled CUDA error -- GPU 1 managed by process 410 on node 10.0.0.2\n");
-    REQUIRE(status.ranks.size() == 2);
+    REQUIRE(status.ranks.size() == 3);
     CHECK(status.ranks[0].kind == Found::behind);
     CHECK(status.ranks[0].rank == 6);
     CHECK(status.ranks[0].count == 0);
-    CHECK(status.ranks[0].most == 1205);
+    CHECK(status.ranks[0].most == 1204);
+    CHECK(status.ranks[0].operation.empty());
     CHECK(status.ranks[0].host == "10.0.0.2");
-    CHECK(status.ranks[1].kind == Found::failed);
-    CHECK(status.ranks[1].operation == "Unhandled CUDA error");
+    CHECK(status.ranks[1].kind == Found::ahead);
+    CHECK(status.ranks[2].kind == Found::failed);
+    CHECK(status.ranks[2].operation == "Unhandled CUDA error");
 }
 
 TEST_CASE("what is no answer of RAS is an error") {

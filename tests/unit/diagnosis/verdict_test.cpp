@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,6 +37,37 @@ HangVerdict of(const std::vector<wire::RankStack>& stacks) {
         located.push_back({"node-" + std::to_string(stack.rank / 2), &stack});
     }
     return judge(located);
+}
+
+// Three ranks that wait at one place, each process 10 + rank on node-0 or node-1, and what RAS says of them.
+struct Heard {
+    std::vector<wire::RankStack> stacks{in_all_reduce(0), in_all_reduce(1), in_all_reduce(2)};
+    wire::RasReport ras{.version = "2.30.7", .asked_ms = 40000};
+    std::int64_t stands_ms = 40000;
+
+    std::map<std::string, std::vector<std::string>> gpu_faults{};
+
+    HangVerdict judge_all() const {
+        HangEvidence evidence{.ras = {ras},
+                              .nodes = {{"10.0.0.1", "node-0"}, {"10.0.0.2", "node-1"}},
+                              .gpu_faults = gpu_faults};
+        for (const auto& stack : stacks) {
+            evidence.ranks.push_back({"node-" + std::to_string(stack.rank / 2), &stack, stands_ms});
+        }
+        return judge(evidence);
+    }
+};
+
+wire::RasRank ras_rank(wire::RasRank::Kind kind, int rank) {
+    return {.kind = kind,
+            .communicator = "0xa:0xb",
+            .rank = 7, // its number there; its process says which it is
+            .size = 8,
+            .host = rank < 2 ? "10.0.0.1" : "10.0.0.2",
+            .pid = 10 + rank,
+            .operation = "AllReduce",
+            .count = 3,
+            .most = 4};
 }
 
 } // namespace
@@ -221,6 +253,32 @@ TEST_CASE("without a positive reason there is no verdict") {
     CHECK(of({in_all_reduce(0), talks}).kind == Kind::none);
 }
 
+TEST_CASE("a wait in which another thread writes is one where the main thread has not run") {
+    std::vector ranks{in_all_reduce(0), in_all_reduce(1, 40), in_all_reduce(2, 40)};
+    for (auto& rank : ranks) {
+        rank.silent_ms = 1000;
+    }
+    CHECK(of(ranks).kind == Kind::none); // it may have gone round meanwhile
+    for (auto& rank : ranks) {
+        rank.rests_ms = 10000;
+    }
+    CHECK((of(ranks).kind == Kind::mismatch && of(ranks).sure));
+}
+
+TEST_CASE("who says how far it is, and waits for nobody, is at work") {
+    std::vector ranks{standing(0, {{"evaluate", "/workspace/train.py", 3}}), in_all_reduce(1)};
+    HangEvidence evidence{.ranks = {{"node-0", &ranks[0]}, {"node-0", &ranks[1]}}, .writes_ms = 30000};
+    CHECK(judge(evidence).sure);
+    ranks[0].silent_ms = 29000;
+    CHECK((judge(evidence).kind == Kind::behind && !judge(evidence).sure));
+    ranks[0].state = State::stopped; // another process of it wrote
+    CHECK(judge(evidence).sure);
+    ranks[0] = in_all_reduce(0, 40); // another thread of it does
+    ranks[0].silent_ms = 1000;
+    ranks[0].rests_ms = 10000;
+    CHECK(judge(evidence).sure);
+}
+
 TEST_CASE("of many who are behind some are named") {
     std::vector<wire::RankStack> many;
     for (int rank = 0; rank < 6; ++rank) {
@@ -265,6 +323,68 @@ TEST_CASE("where stacks name nobody the flight recorder does: who is behind, or 
     CHECK(behind.text.starts_with("rank 1 has not launched nccl:all_reduce #7 of default_pg"));
     ranks[1].cpu_percent = 90; // it comes
     CHECK_FALSE(of(ranks).sure);
+}
+
+TEST_CASE("where stacks name nobody RAS does: who has launched fewer, and no count moves") {
+    Heard heard;
+    CHECK(heard.judge_all().cause == HangCause::peers); // all counts are equal
+    heard.ras.ranks = {ras_rank(wire::RasRank::Kind::behind, 2)};
+    const auto behind = heard.judge_all();
+    CHECK((behind.sure && behind.kind == Kind::behind));
+    CHECK(behind.ranks == std::vector<std::size_t>{2});
+    CHECK(behind.text == "rank 2 has launched 3 AllReduce of 4; no count moved in 40 s");
+    CHECK(behind.where == "step (train.py:12)");
+    CHECK(restart_helps(behind.cause) == RestartHelps::unknown);
+    heard.ras.asked_ms = 10000; // it is looked at again
+    heard.stands_ms = 20000;
+    CHECK_FALSE(heard.judge_all().sure);
+    CHECK(heard.judge_all().ranks == std::vector<std::size_t>{2});
+    heard = {};
+    heard.ras = {.version = "2.30.7", .asked_ms = 40000, .moves = true};
+    CHECK(heard.judge_all().cause == HangCause::peers);
+}
+
+TEST_CASE("RAS names nobody for sure while anybody works, and who is ahead never") {
+    Heard heard;
+    heard.ras.ranks = {ras_rank(wire::RasRank::Kind::behind, 2)};
+    heard.stacks[0] = standing(0, {{"crunch", "/workspace/train.py", 3}});
+    heard.stacks[0].cpu_percent = 60; // rank 2 may wait for what it sends
+    CHECK_FALSE(heard.judge_all().sure);
+    heard = {};
+    heard.ras.ranks = {ras_rank(wire::RasRank::Kind::ahead, 2)};
+    CHECK(heard.judge_all().ranks.empty());
+}
+
+TEST_CASE("where all wait, a faulty GPU is at fault, and so its node; who works has no need of that") {
+    Heard heard;
+    heard.gpu_faults["node-0"] = {"GPU 3 is faulty: the driver asks for \"Reset\"", "GPU 4 has gone"};
+    const auto verdict = heard.judge_all();
+    CHECK((verdict.sure && verdict.cause == HangCause::gpu_fault));
+    CHECK(verdict.ranks == std::vector<std::size_t>{0, 1});
+    CHECK(verdict.text == "node-0: GPU 3 is faulty: the driver asks for \"Reset\", and 1 more");
+    HangEvidence evidence;
+    for (const auto& stack : heard.stacks) {
+        evidence.ranks.push_back({"node-" + std::to_string(stack.rank / 2), &stack});
+    }
+    CHECK(hang_of(verdict, evidence, 0).node == "node-0");
+    CHECK(hang_of(verdict, evidence, 0).rank == -1); // which of them uses it is not known
+    heard.stands_ms = 20000;
+    CHECK_FALSE(heard.judge_all().sure);
+    heard.stands_ms = 40000;
+    heard.stacks[2] = standing(2, {{"crunch", "/workspace/train.py", 3}});
+    heard.stacks[2].cpu_percent = 60;
+    CHECK(heard.judge_all().cause == HangCause::busy);
+}
+
+TEST_CASE("a rank that does not answer NCCL's RAS is named, and not what its peers have of it") {
+    Heard heard;
+    heard.ras.ranks = {ras_rank(wire::RasRank::Kind::unresponsive, 1),
+                       ras_rank(wire::RasRank::Kind::failed, 0)};
+    const auto verdict = heard.judge_all();
+    CHECK(verdict.sure);
+    CHECK(verdict.ranks == std::vector<std::size_t>{1});
+    CHECK(verdict.text == "rank 1 does not answer");
+    CHECK(verdict.hint == "its process is stopped or gone, or the network to it is cut");
 }
 
 } // namespace verdict_test

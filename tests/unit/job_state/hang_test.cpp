@@ -204,6 +204,66 @@ TEST_CASE("the node at fault is passed over where another one is spare") {
     CHECK(text(job.decide(13000)) == "0:begin 2:begin");
 }
 
+TEST_CASE("one part is asked for NCCL's RAS, and the next one where that says nothing") {
+    JobStateMachine job(settings());
+    both_still(job);
+    std::vector<std::size_t> asked;
+    for (std::int64_t now = 0; now < 4 * 11000; now += 11000) {
+        for (const auto& order : job.decide(now)) {
+            if (order.command.asks_ras) {
+                asked.push_back(order.part);
+            }
+        }
+        const bool says = !asked.empty() && asked.back() == 1;
+        job.examined(0, 0, {waits(0)}, {.problem = "nobody listens"});
+        job.examined(1, 0, {waits(1)}, {.version = says ? "2.30.7" : ""});
+        job.decide(now + 10999);
+    }
+    CHECK(asked == std::vector<std::size_t>{0, 1, 1});
+}
+
+TEST_CASE("who is behind by NCCL's RAS is told once that has lasted") {
+    JobStateMachine job(settings());
+    both_still(job);
+    wire::RasReport ras{
+        .version = "2.30.7",
+        .asked_ms = 11000,
+        .ranks = {{.rank = 1, .size = 9, .host = "10.0.0.2", .pid = 9, .operation = "AllReduce", .most = 1}}};
+    std::int64_t now = 0;
+    std::string said;
+    int looks = 0;
+    while (said.empty() && ++looks < 8) {
+        job.decide(now);
+        now += 11000;
+        job.examined(0, 0, {waits(0)}, ras, {"127.0.0.1", "10.0.0.1"});
+        job.examined(1, 0, {waits(1)}, {}, {"127.0.0.1", "10.0.0.2"});
+        job.decide(now);
+        said = told(job);
+    }
+    CHECK(looks == 3);
+    CHECK(said.starts_with("the job hangs: rank 1 has launched 0 AllReduce of 1; no count moved in 33 s"));
+}
+
+TEST_CASE("a GPU that a part has found to be faulty is told with its node") {
+    JobStateMachine job(settings());
+    both_still(job);
+    std::int64_t now = 0;
+    std::string said;
+    for (int looks = 0; said.empty() && looks < 8; ++looks) {
+        job.decide(now);
+        now += 11000;
+        job.examined(0, 0, {waits(0)});
+        job.examined(1, 0, {waits(1)}, {}, {}, {"GPU 3 is faulty"});
+        const auto orders = job.decide(now);
+        said = told(job);
+        if (!said.empty()) {
+            CHECK(orders[0].command.hang->cause == "gpu_fault");
+            CHECK(orders[0].command.hang->node == "node-1");
+        }
+    }
+    CHECK(said.starts_with("the job hangs: node-1: GPU 3 is faulty; others wait in all_reduce"));
+}
+
 TEST_CASE("nobody is asked where that is off, and a spare is not waited for") {
     auto off = settings();
     off.suspect_ms = 0;

@@ -41,10 +41,7 @@ struct Diagnosis {
 Diagnosis diagnosis_of(const KnownJob& job, JobStacks stacks) {
     const auto& latest = latest_of(job);
     Diagnosis found{.job = job.job, .recorded = latest.hang, .stacks = std::move(stacks)};
-    HangEvidence evidence;
-    for (const auto& each : found.stacks.ranks) {
-        evidence.ranks.push_back({each.node.str(), &each.stack});
-    }
+    const auto evidence = evidence_of(found.stacks);
     const auto verdict = judge(evidence);
     if (verdict.kind != HangVerdict::Kind::none) {
         found.sure = verdict.sure;

@@ -65,6 +65,7 @@ TEST_CASE("a rank that is asked writes its dump, which is read") {
     CHECK(record.problem.empty());
     CHECK(record.version == "2.10");
     CHECK(record.groups.at(0).first.name == "nccl:all_reduce");
+    CHECK(look.read(0).version == "2.10"); // also long after it was asked
 }
 
 TEST_CASE("an older dump is none; who writes no new one is said to be silent") {

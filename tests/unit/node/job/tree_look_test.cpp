@@ -59,4 +59,11 @@ TEST_CASE("what a process has read and written, and taken, only grows") {
     CHECK(look_at_tree(0).processes.empty());
 }
 
+TEST_CASE("how often a main thread has run stands in the text of its status") {
+    CHECK(runs_in("Name:\tpython3\nvoluntary_ctxt_switches:\t40\nnonvoluntary_ctxt_switches:\t2\n") == 42);
+    CHECK(runs_in("Name:\tvoluntary_ctxt_switches\n") == -1);
+    CHECK(runs_in("") == -1);
+    CHECK(runs_of(::getpid()) > 0);
+}
+
 } // namespace tree_look_test
