@@ -181,8 +181,9 @@ void add_events(std::vector<WireWord>& words) {
                           .ranks = {{.rank = 1,
                                      .pid = 7,
                                      .threads = {{.name = "MainThread", .frames = {{"f", "a.py", 1}}}}}},
-                          .addresses = {"10.0.0.2"},
-                          .gpu_faults = {"GPU 3 is faulty"},
+                          .node = {.addresses = {"10.0.0.2"},
+                                   .gpu_faults = {"GPU 3 is faulty"},
+                                   .unanswered = {"10.0.0.3"}},
                           .error = {ErrorKind::node, "", "m", "h"}})});
             }
         }

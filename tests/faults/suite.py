@@ -65,7 +65,7 @@ FAULTS = [
     Fault("8", "storage-stall", ("stands", "kernel_wait")),
     Fault("9", "native-deadlock", ("lock",)),
     Fault("10", "native-spin", ("native_spin",)),
-    Fault("11", "link-cut", ("peers",), names_rank=False, brought_about=by_rule("-j DROP")),
+    Fault("11", "link-cut", ("network",), names_rank=False, brought_about=by_rule("-j DROP")),
     Fault("12", "packets-lost", brought_about=by_rule("-m statistic --mode random --probability 0.05 -j DROP")),
     Fault("13", "slow"),
     Fault("14", "disk-full", (), "No space left on device"),

@@ -1,6 +1,7 @@
 #include "node/job/silence_watch.hpp"
 
 #include "node/system/network.hpp"
+#include "node/system/unanswered.hpp"
 #include "shared/job_state/stack_text.hpp"
 #include "shared/wire/json_reader.hpp"
 
@@ -122,10 +123,11 @@ void SilenceWatch::examine(Ranks ranks, pid_t command, const Account& account, c
           .over =
               [this](const wire::RasReport& ras) {
                   if (std::exchange(examining_, false)) {
-                      on_event({.type = wire::JobEvent::Type::examined,
-                                .ranks = std::exchange(examined_, {}),
-                                .ras = ras,
-                                .addresses = own_addresses()});
+                      on_event(
+                          {.type = wire::JobEvent::Type::examined,
+                           .ranks = std::exchange(examined_, {}),
+                           .ras = ras,
+                           .node = {.addresses = own_addresses(), .unanswered = unanswered_addresses()}});
                   }
               }},
          manner);

@@ -1,7 +1,6 @@
 #include "node/job/supervisor.hpp"
 
 #include "node/job/command_start.hpp"
-#include "node/job/failure_cause.hpp"
 #include "node/job/job_store.hpp"
 #include "node/job/part_supervisor.hpp"
 #include "node/job/pruning.hpp"
@@ -19,8 +18,6 @@ namespace {
 
 constexpr std::int64_t leftover_grace_ms = 2000; // for what the command leaves behind when it ends by itself
 constexpr std::int64_t engine_stop_grace_ms = 3000;
-constexpr std::size_t most_failures = 1024;   // of an attempt
-constexpr std::size_t most_explained = 8;     // in full: people look at the first
 constexpr std::size_t longest_problem = 4096; // the kernel writes it whole
 constexpr std::int64_t disk_look_ms = 5000;
 constexpr std::int64_t shrunk_log = std::int64_t{16} << 20;
@@ -56,7 +53,7 @@ void Supervisor::begin() {
     ready_.on_note = [this](const std::string& line) { note(line); };
     silence_.on_event = [this](wire::JobEvent event) {
         if (event.type == wire::JobEvent::Type::examined) {
-            event.gpu_faults = gpu_faults_.found();
+            event.node.gpu_faults = gpu_faults_.found();
         }
         tell(std::move(event));
     };
@@ -206,42 +203,6 @@ void Supervisor::is_ready(const std::string& address) {
     job_.summary.ready = address;
     (void)save_summary(job_.summary);
     tell({.type = wire::JobEvent::Type::ready, .address = address});
-}
-
-void Supervisor::cannot_start(const ProgramError& error, const Cause& cause) {
-    note(error.message);
-    command_done_ = true;
-    job_.summary.result.code = error.code;
-    failed({.code = error.code, .cause = cause.cause, .advice = cause.advice});
-    swept({});
-}
-
-void Supervisor::failed(wire::JobFailure failure) {
-    auto& result = job_.summary.result;
-    auto& failures = result.failures;
-    if (failures.size() >= most_failures) {
-        return;
-    }
-    failure.oom = failure.signal == SIGKILL && oom_kills() > oom_kills_before_;
-    if (failures.size() < most_explained) {
-        failure.tail = job_.log.telling_tail(failure.rank);
-        explain(failure, job_);
-    }
-    // It may have failed before, and been slower to end than those who lost their connection to it.
-    const auto told = result.first || failures.empty() ? result.first : first_of(failures);
-    const bool is_behind = told && told->rank >= 0 && explains(failure, *told);
-    if (stopping_ && !is_behind) {
-        return;
-    }
-    failures.push_back(failure);
-    if (failures.size() == 1 || is_behind) {
-        tell({.type = wire::JobEvent::Type::rank_failed, .failure = std::move(failure)});
-    }
-    // Who started the rank does not hear of it, and would wait for nobody's order.
-    if (!stopping_ && !job_.start.stays && command_ != 0 && !command_done_) {
-        stopping_ = ends_for_failure_ = true;
-        sweep(Sweep::What::job, job_.grace_ms, Then::exit);
-    }
 }
 
 void Supervisor::on_signal() {

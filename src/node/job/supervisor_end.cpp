@@ -1,13 +1,18 @@
 // How an attempt ends, and how the part does.
 #include "node/job/command_start.hpp"
+#include "node/job/failure_cause.hpp"
 #include "node/job/job_store.hpp"
 #include "node/job/part_supervisor.hpp"
 
 #include <algorithm>
+#include <csignal>
+#include <utility>
 
 namespace dockdist::node {
 namespace {
 
+constexpr std::size_t most_failures = 1024;  // of an attempt
+constexpr std::size_t most_explained = 8;    // in full: people look at the first
 constexpr std::size_t usual_scratch = 10000; // entries
 
 } // namespace
@@ -34,6 +39,42 @@ void Supervisor::sweep(Sweep::What what, std::int64_t grace_ms, Then then, int s
     auto how = ending(grace_ms, signal);
     how.ranks_first = how.ranks_first && what == Sweep::What::job;
     sweep_.begin(what, how);
+}
+
+void Supervisor::cannot_start(const ProgramError& error, const Cause& cause) {
+    note(error.message);
+    command_done_ = true;
+    job_.summary.result.code = error.code;
+    failed({.code = error.code, .cause = cause.cause, .advice = cause.advice});
+    swept({});
+}
+
+void Supervisor::failed(wire::JobFailure failure) {
+    auto& result = job_.summary.result;
+    auto& failures = result.failures;
+    if (failures.size() >= most_failures) {
+        return;
+    }
+    failure.oom = failure.signal == SIGKILL && oom_kills() > oom_kills_before_;
+    if (failures.size() < most_explained) {
+        failure.tail = job_.log.telling_tail(failure.rank);
+        explain(failure, job_);
+    }
+    // It may have failed before, and been slower to end than those who lost their connection to it.
+    const auto told = result.first || failures.empty() ? result.first : first_of(failures);
+    const bool is_behind = told && told->rank >= 0 && explains(failure, *told);
+    if (stopping_ && !is_behind) {
+        return;
+    }
+    failures.push_back(failure);
+    if (failures.size() == 1 || is_behind) {
+        tell({.type = wire::JobEvent::Type::rank_failed, .failure = std::move(failure)});
+    }
+    // Who started the rank does not hear of it, and would wait for nobody's order.
+    if (!stopping_ && !job_.start.stays && command_ != 0 && !command_done_) {
+        stopping_ = ends_for_failure_ = true;
+        sweep(Sweep::What::job, job_.grace_ms, Then::exit);
+    }
 }
 
 // Called when no process of this attempt is left but those that cannot be ended (`left`).

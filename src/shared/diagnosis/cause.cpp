@@ -46,10 +46,10 @@ std::string children_words(const wire::RankStack& stack) {
 } // namespace
 
 std::string_view to_string(HangCause cause) {
-    constexpr std::array<std::string_view, 16> names{
+    constexpr std::array<std::string_view, 17> names{
         "stopped",     "debugger",     "kernel_wait", "holds_gil", "ended",  "input",
         "native_spin", "never_joined", "data_loader", "lock",      "stands", "other_collective",
-        "gpu_fault",   "peers",        "busy",        "unknown"};
+        "gpu_fault",   "network",      "peers",       "busy",      "unknown"};
     return names.at(static_cast<std::size_t>(cause));
 }
 

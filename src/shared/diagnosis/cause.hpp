@@ -26,6 +26,7 @@ enum class HangCause {
     stands,           // somewhere else, and does nothing
     other_collective, // it waits, but for something else than the others
     gpu_fault,        // a GPU of its node is known to be faulty, and all wait
+    network,          // all wait, and what a node sends to another one is not answered
     peers,            // all wait for each other at one place
     busy,             // works, or moves: slow, no hang
     unknown

@@ -1,13 +1,18 @@
 #include "shared/diagnosis/source_verdict.hpp"
 
+#include "shared/core/counted.hpp"
 #include "shared/diagnosis/flight_recorder.hpp"
 #include "shared/diagnosis/ras.hpp"
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <utility>
 
 namespace dockdist {
 namespace {
+
+constexpr std::size_t most_ways = 4;
 
 bool is_idle(const LocatedStack& rank) {
     return judged(rank).waits || !works(*rank.stack);
@@ -98,6 +103,56 @@ HangVerdict of_gpus(const HangEvidence& evidence, const HangVerdict& stacks) {
     }
     verdict.sure = std::ranges::all_of(evidence.ranks,
                                        [](const LocatedStack& one) { return one.stands_ms >= surely_ms; });
+    return verdict;
+}
+
+HangVerdict of_network(const HangEvidence& evidence, const HangVerdict& stacks) {
+    if (stacks.kind != HangVerdict::Kind::same_collective) {
+        return {};
+    }
+    using Link = std::pair<std::string, std::string>; // who sends, to whom
+    std::set<Link> links;
+    for (const auto& [from, addresses] : evidence.unanswered) {
+        for (const auto& address : addresses) {
+            const auto to = evidence.nodes.find(address);
+            if (to != evidence.nodes.end() && to->second != from) {
+                links.emplace(from, to->second);
+            }
+        }
+    }
+    if (links.empty()) {
+        return {};
+    }
+    std::string ways;
+    std::size_t named = 0;
+    for (const auto& [from, to] : links) {
+        if (++named <= most_ways) {
+            ways += (named == 1 ? "to " : ", to ") + from + " from " + to;
+        }
+    }
+    ways += named > most_ways ? " and so on, " + counted(named, "way") + " in all" : "";
+    HangVerdict verdict{.kind = HangVerdict::Kind::same_collective,
+                        .cause = HangCause::network,
+                        .sure = true,
+                        .awaits = stacks.awaits,
+                        .text = "over the network no answer comes " + ways + "; all wait in " + stacks.awaits,
+                        .hint = "the network between them: `dockdist check`, and their switch"};
+    // Of three nodes and more, the only one that is at an end of each of them is cut off.
+    std::set<std::string> at_each{links.begin()->first, links.begin()->second};
+    for (const auto& link : links) {
+        std::erase_if(at_each, [&](const auto& node) { return node != link.first && node != link.second; });
+    }
+    std::set<std::string> nodes;
+    for (std::size_t i = 0; i < evidence.ranks.size(); ++i) {
+        nodes.insert(evidence.ranks[i].node);
+        if (at_each.size() == 1 && evidence.ranks[i].node == *at_each.begin()) {
+            verdict.ranks.push_back(i);
+        }
+    }
+    if (nodes.size() < 3) {
+        verdict.ranks.clear();
+    }
+    verdict.kind = verdict.ranks.empty() ? verdict.kind : HangVerdict::Kind::behind;
     return verdict;
 }
 

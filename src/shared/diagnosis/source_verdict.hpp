@@ -21,4 +21,7 @@ HangVerdict of_ras(const HangEvidence& evidence);
 // That all wait, by `stacks`, and GPUs of one node are faulty.
 HangVerdict of_gpus(const HangEvidence& evidence, const HangVerdict& stacks);
 
+// That all wait, by `stacks`, and what nodes have sent to others of the job is not answered.
+HangVerdict of_network(const HangEvidence& evidence, const HangVerdict& stacks);
+
 } // namespace dockdist

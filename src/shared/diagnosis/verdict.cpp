@@ -186,10 +186,14 @@ HangVerdict judge(const HangEvidence& evidence) {
     const auto flights = unless_at_work(of_flights(evidence.ranks), evidence);
     const auto ras = unless_at_work(of_ras(evidence), evidence);
     const auto gpus = of_gpus(evidence, stacks);
+    const auto network = of_network(evidence, stacks);
     for (const auto* const each : {&stacks, &gpus, &flights, &ras}) {
         if (each->sure && !each->ranks.empty()) {
             return *each;
         }
+    }
+    if (network.sure) {
+        return network;
     }
     for (const auto* const each : {&gpus, &flights, &stacks, &ras}) {
         if (!stacks.sure && !each->ranks.empty()) {
@@ -213,7 +217,9 @@ wire::Hang hang_of(const HangVerdict& verdict, const HangEvidence& evidence, int
                     .hint = verdict.hint};
     if (!verdict.ranks.empty()) {
         const auto& first = evidence.ranks[verdict.ranks.front()];
-        const bool whole_node = verdict.cause == HangCause::gpu_fault && verdict.ranks.size() > 1;
+        const bool whole_node =
+            (verdict.cause == HangCause::gpu_fault || verdict.cause == HangCause::network) &&
+            verdict.ranks.size() > 1;
         hang.node = first.node;
         hang.rank = whole_node ? -1 : first.stack->rank;
     }

@@ -27,6 +27,7 @@ struct HangEvidence {
     std::vector<wire::RasReport> ras{};         // of whoever was asked for all
     std::map<std::string, std::string> nodes{}; // by the addresses at which NCCL may name them
     std::map<std::string, std::vector<std::string>> gpu_faults{}; // by node, a sentence each
+    std::map<std::string, std::vector<std::string>> unanswered{}; // by node: NodeLook::unanswered
 };
 
 struct HangVerdict {

@@ -43,14 +43,12 @@ void JobStateMachine::goes_on(std::size_t part, int attempt) {
 }
 
 void JobStateMachine::examined(std::size_t part, int attempt, std::vector<wire::RankStack> ranks,
-                               wire::RasReport ras, std::vector<std::string> addresses,
-                               std::vector<std::string> gpu_faults) {
+                               wire::RasReport ras, wire::NodeLook node) {
     if (speaks_of_now(attempt)) {
         parts_[part].examined = true;
         parts_[part].looks = std::move(ranks);
         parts_[part].ras = std::move(ras);
-        parts_[part].addresses = std::move(addresses);
-        parts_[part].gpu_faults = std::move(gpu_faults);
+        parts_[part].node = std::move(node);
     }
 }
 
@@ -95,7 +93,7 @@ std::vector<JobStateMachine::Order> JobStateMachine::watch_hang(std::int64_t now
         parts_[i].examined = false;
         parts_[i].looks.clear();
         parts_[i].ras = {};
-        parts_[i].gpu_faults.clear();
+        parts_[i].node = {.addresses = std::move(parts_[i].node.addresses)};
         if (runs(i)) {
             orders.push_back({i,
                               {.type = wire::JobCommand::Type::examine,
@@ -135,7 +133,7 @@ std::map<std::string, std::string> JobStateMachine::nodes_by_address() const {
     std::map<std::string, std::string> nodes;
     for (const bool asked : {true, false}) {
         for (std::size_t i = 0; i < parts_.size(); ++i) {
-            for (const auto& address : parts_[i].addresses) {
+            for (const auto& address : parts_[i].node.addresses) {
                 if (asked != parts_[i].ras.version.empty()) {
                     nodes.emplace(address, settings_.parts[i].node);
                 }
@@ -178,8 +176,12 @@ std::vector<JobStateMachine::Order> JobStateMachine::conclude(bool all, std::int
     HangEvidence evidence{
         .writes_ms = settings_.suspect_ms, .ras = heard_of_ras(now_ms), .nodes = nodes_by_address()};
     for (std::size_t i = 0; i < parts_.size(); ++i) {
-        if (!parts_[i].gpu_faults.empty()) {
-            evidence.gpu_faults[settings_.parts[i].node] = parts_[i].gpu_faults;
+        const auto& look = parts_[i].node;
+        if (!look.gpu_faults.empty()) {
+            evidence.gpu_faults[settings_.parts[i].node] = look.gpu_faults;
+        }
+        if (!look.unanswered.empty()) {
+            evidence.unanswered[settings_.parts[i].node] = look.unanswered;
         }
     }
     std::map<std::pair<std::size_t, int>, Standing> places;

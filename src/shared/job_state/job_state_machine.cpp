@@ -71,7 +71,7 @@ void JobStateMachine::hear(std::size_t part, const wire::JobEvent& event) {
     case Type::goes_on:
         return goes_on(part, event.attempt);
     case Type::examined:
-        return examined(part, event.attempt, event.ranks, event.ras, event.addresses, event.gpu_faults);
+        return examined(part, event.attempt, event.ranks, event.ras, event.node);
     case Type::ranks_gone:
         return ranks_gone(part, event.attempt);
     case Type::ready:

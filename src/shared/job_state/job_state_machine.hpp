@@ -100,7 +100,7 @@ public:
     void still(std::size_t part, int attempt);
     void goes_on(std::size_t part, int attempt);
     void examined(std::size_t part, int attempt, std::vector<wire::RankStack> ranks, wire::RasReport ras = {},
-                  std::vector<std::string> addresses = {}, std::vector<std::string> gpu_faults = {});
+                  wire::NodeLook node = {});
     void ranks_gone(std::size_t part, int attempt);
     void is_ready(std::size_t part, int attempt, const std::string& address);
     // Gone without a word; `why` in words. `heard_ms`: as above; nothing: its engine says that its container
@@ -150,11 +150,10 @@ private:
         std::vector<wire::RankStack> stacks{}; // that it has reported
         bool still = false;                    // nothing moves in it
         bool examined = false;
-        std::vector<wire::RankStack> looks{};  // of that
-        wire::RasReport ras{};                 // likewise
-        std::vector<std::string> addresses{};  // of its node
-        std::vector<std::string> gpu_faults{}; // likewise
-        bool ranks_gone = false;               // and it waits with what has started them
+        std::vector<wire::RankStack> looks{}; // of that
+        wire::RasReport ras{};                // likewise
+        wire::NodeLook node{};                // likewise
+        bool ranks_gone = false;              // and it waits with what has started them
         bool idle = false;
         int gpus = 0; // known once it is idle
         int ranks = 0;

@@ -191,8 +191,9 @@ void fields_of(auto& fields, Of<JobEvent> auto& event) {
     case Event::examined:
         fields("ras", event.ras);
         fields("ranks", event.ranks, most_told_ranks);
-        fields.omit_empty("addresses", event.addresses);
-        fields.omit_empty("gpu_faults", event.gpu_faults);
+        fields.omit_empty("addresses", event.node.addresses);
+        fields.omit_empty("gpu_faults", event.node.gpu_faults);
+        fields.omit_empty("unanswered", event.node.unanswered);
         break;
     case Event::ready:
         fields("address", bytes_of(event.address));

@@ -25,6 +25,7 @@
 //   turn         GpuTurn: how it stands with the job's units here; before the start only
 //   started      {"pid":N}; 0 where the part has no command of its own
 //   rank_failed  {"rank":R,"local_rank":L,"code":C,"signal":S,"tail":"last lines"}, as soon as the first rank
+//   rank_done    "rank": the first one here that has ended with 0
 //                of this node fails
 //   silent       nothing was written here for JobPolicy::stall_ms; `speaks` takes it back
 //   idle         the job's GPUs here ("gpus" of them; 0: it has none here) have done nothing for
@@ -32,9 +33,9 @@
 //   reported     what the ranks here are doing stands in the log, as `report` has asked; and of "ranks" what
 //                their main threads do (shared/wire/stacks.hpp)
 //   still        nothing has moved here for JobPolicy::suspect_ms; `goes_on` takes it back
-//   examined     "ranks": what they are doing, as `examine` has asked; nothing is in the log. With the node's
-//                "addresses", and where it was asked for "ras" (shared/wire/ras_report.hpp); and
-//                "gpu_faults", a sentence for each of the job's GPUs here that has one
+//   examined     "ranks": what they are doing, as `examine` has asked; nothing is in the log. With a
+//   NodeLook,
+//                and where it was asked for "ras" (shared/wire/ras_report.hpp)
 //   ranks_gone   the part is being ended, no rank is left in it, and what has started them waits for
 //                `rest`, or until the grace is over: where its ranks are started from another node, and the
 //                policy has ranks_first
@@ -312,6 +313,15 @@ Result<JobStart> parse_job_start(std::string_view line);
 Result<JobSummary> parse_job_summary(std::string_view line);
 Result<JobResult> parse_job_result(std::string_view text);
 
+// What is known of a node beside its ranks, at a look at them.
+struct NodeLook {
+    std::vector<std::string> addresses{};  // of its interfaces
+    std::vector<std::string> gpu_faults{}; // a sentence each, of the job's GPUs
+    // Addresses to which TCP sends again and again, and gets no answer.
+    std::vector<std::string> unanswered{};
+    bool operator==(const NodeLook&) const = default;
+};
+
 // A control frame's payload.
 struct JobEvent {
     enum class Type {
@@ -344,11 +354,10 @@ struct JobEvent {
     int rank = -1; // rank_done: that has ended with 0
     JobFailure failure{};
     JobResult result{};
-    std::string address{};                 // ready
-    std::vector<RankStack> ranks{};        // reported, examined; their main threads alone
-    RasReport ras{};                       // reported, examined
-    std::vector<std::string> addresses{};  // examined: of this node's interfaces
-    std::vector<std::string> gpu_faults{}; // examined
+    std::string address{};          // ready
+    std::vector<RankStack> ranks{}; // reported, examined; their main threads alone
+    RasReport ras{};                // reported, examined
+    NodeLook node{};                // examined
     Error error{};
 };
 Result<JobEvent> parse_job_event(std::string_view payload);

@@ -235,8 +235,8 @@ TEST_CASE("who is behind by NCCL's RAS is told once that has lasted") {
     while (said.empty() && ++looks < 8) {
         job.decide(now);
         now += 11000;
-        job.examined(0, 0, {waits(0)}, ras, {"127.0.0.1", "10.0.0.1"});
-        job.examined(1, 0, {waits(1)}, {}, {"127.0.0.1", "10.0.0.2"});
+        job.examined(0, 0, {waits(0)}, ras, {.addresses = {"127.0.0.1", "10.0.0.1"}});
+        job.examined(1, 0, {waits(1)}, {}, {.addresses = {"127.0.0.1", "10.0.0.2"}});
         job.decide(now);
         said = told(job);
     }
@@ -253,7 +253,7 @@ TEST_CASE("a GPU that a part has found to be faulty is told with its node") {
         job.decide(now);
         now += 11000;
         job.examined(0, 0, {waits(0)});
-        job.examined(1, 0, {waits(1)}, {}, {}, {"GPU 3 is faulty"});
+        job.examined(1, 0, {waits(1)}, {}, {.gpu_faults = {"GPU 3 is faulty"}});
         const auto orders = job.decide(now);
         said = told(job);
         if (!said.empty()) {
