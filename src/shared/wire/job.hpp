@@ -25,8 +25,8 @@
 //   turn         GpuTurn: how it stands with the job's units here; before the start only
 //   started      {"pid":N}; 0 where the part has no command of its own
 //   rank_failed  {"rank":R,"local_rank":L,"code":C,"signal":S,"tail":"last lines"}, as soon as the first rank
+//                of this node fails; again, of one that is behind what was told before
 //   rank_done    "rank": the first one here that has ended with 0
-//                of this node fails
 //   silent       nothing was written here for JobPolicy::stall_ms; `speaks` takes it back
 //   idle         the job's GPUs here ("gpus" of them; 0: it has none here) have done nothing for
 //                JobPolicy::idle_ms; `busy` takes it back
@@ -34,8 +34,7 @@
 //                their main threads do (shared/wire/stacks.hpp)
 //   still        nothing has moved here for JobPolicy::suspect_ms; `goes_on` takes it back
 //   examined     "ranks": what they are doing, as `examine` has asked; nothing is in the log. With a
-//   NodeLook,
-//                and where it was asked for "ras" (shared/wire/ras_report.hpp)
+//                NodeLook, and where it was asked for "ras" (shared/wire/ras_report.hpp)
 //   ranks_gone   the part is being ended, no rank is left in it, and what has started them waits for
 //                `rest`, or until the grace is over: where its ranks are started from another node, and the
 //                policy has ranks_first
