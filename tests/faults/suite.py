@@ -129,31 +129,26 @@ def inject(c, fault, seconds, limit, diagnose="30s", seed=None):
     return outcome(fault, rank, job, alarms, errors, begun, judged, over)
 
 
-@dataclasses.dataclass
-class Alone:
-    """What torchrun says of a fault by itself: the first line that looks like an error, and how it ends."""
-    said: str = "nothing"
-    seconds: float = None
-    ended: bool = False
-
-
 def alone(c, fault, limit, seed=None):
-    """The same job on the same nodes, started by hand on each."""
+    """The same job on the same nodes, started by hand on each: the first line that looks like an error, and after how many seconds."""
     chance = random.Random(seed)
     rank, step, port = chance.randrange(RANKS), chance.randrange(3, 8), chance.randrange(18000, 19000)
     torchrun = ["python3", "-u", "-m", "torch.distributed.run", "--nnodes=2", "--nproc-per-node=2", f"--master-addr={c.lab.addresses[0]}",
                 f"--master-port={port}"]
     with contextlib.ExitStack() as running:
-        heard = [Heard(running.enter_context(c.start("exec", f"node-{node}", "--", *torchrun, f"--node-rank={node}", "faulty.py", fault.name,
-                                                     str(rank), str(step), "0"))) for node in (0, 1)]
+        heard = []
+        for node in (0, 1):
+            client = running.enter_context(c.start("exec", f"node-{node}", "--", *torchrun, f"--node-rank={node}", "faulty.py", fault.name,
+                                                   str(rank), str(step), "0"))
+            running.callback(client.terminate)
+            heard.append(Heard(client))
         of_guilty = heard[rank // 2]
         begun = of_guilty.first(lambda line: "INJECTED" in line, limit)
         assert begun, "".join(line for each in heard for _, line in each.lines)
         with fault.brought_about(c, rank // 2 + 1) if fault.brought_about else contextlib.nullcontext():
             of_guilty.first(lambda line: ERROR.search(line), limit)
         told = sorted((at, line) for each in heard for at, line in each.lines if at >= begun and ERROR.search(line))
-        ended = any(each.ended_at for each in heard)
-    return Alone(told[0][1].strip()[:70], told[0][0] - begun, ended) if told else Alone(ended=ended)
+    return (told[0][1].strip()[:70], told[0][0] - begun) if told else ("nothing", None)
 
 
 def outcome(fault, rank, job, alarms, errors, begun, judged, over):

@@ -52,19 +52,22 @@ void Supervisor::cannot_start(const ProgramError& error, const Cause& cause) {
 void Supervisor::failed(wire::JobFailure failure) {
     auto& result = job_.summary.result;
     auto& failures = result.failures;
-    if (failures.size() >= most_failures) {
+    // It may have failed before those who lost their connection to it, and been slower to end.
+    const auto told = result.first || failures.empty() ? result.first : first_of(failures);
+    const bool may_be_behind = told && told->rank >= 0;
+    if ((stopping_ && !may_be_behind) || failures.size() >= most_failures) {
         return;
     }
     failure.oom = failure.signal == SIGKILL && oom_kills() > oom_kills_before_;
     if (failures.size() < most_explained) {
         failure.tail = job_.log.telling_tail(failure.rank);
-        explain(failure, job_);
     }
-    // It may have failed before, and been slower to end than those who lost their connection to it.
-    const auto told = result.first || failures.empty() ? result.first : first_of(failures);
-    const bool is_behind = told && told->rank >= 0 && explains(failure, *told);
+    const bool is_behind = may_be_behind && explains(failure, *told);
     if (stopping_ && !is_behind) {
         return;
+    }
+    if (failures.size() < most_explained) {
+        explain(failure, job_);
     }
     failures.push_back(failure);
     if (failures.size() == 1 || is_behind) {
