@@ -55,8 +55,10 @@ class Engine:
         return self.get(f"/v1.40/containers/{container}/json")
 
     def processes(self, container):
-        """The command lines of every process in a container."""
-        return [row[-1] for row in self.get(f"/v1.40/containers/{container}/top?ps_args=-eo%20pid,args")["Processes"]]
+        """The command lines of every process in a container; none where it has ended by now."""
+        status, data = self.call("GET", f"/v1.40/containers/{container}/top?ps_args=-eo%20pid,args")
+        assert status in (200, 404, 409), f"top of {container}: {status} {data[:300]}"
+        return [row[-1] for row in json.loads(data)["Processes"]] if status == 200 else []
 
 
 class Lab:

@@ -15,13 +15,28 @@
 namespace dockdist {
 namespace {
 
-// As the cluster itself holds it; where no node does, the first in rank order.
-std::optional<wire::JobFailure> first_failure(const std::vector<NodeOutcome>& nodes) {
+// As the cluster itself holds it, or what a node has found behind that since.
+std::optional<wire::JobFailure> held_failure(const std::vector<NodeOutcome>& nodes) {
     std::optional<wire::JobFailure> first;
     for (const auto& node : nodes) {
-        if (node.result && node.result->first) {
-            return node.result->first;
+        first = !first && node.result ? node.result->first : first;
+    }
+    for (const auto& node : nodes) {
+        if (!first || first->rank < 0 || !node.result || node.result->failures.empty()) {
+            continue;
         }
+        auto failure = first_of(node.result->failures);
+        failure.node = node.node.str();
+        first = explains(failure, *first) ? failure : first;
+    }
+    return first;
+}
+
+// Where no node holds it, the first in rank order.
+std::optional<wire::JobFailure> first_failure(const std::vector<NodeOutcome>& nodes) {
+    auto first = held_failure(nodes);
+    if (first) {
+        return first;
     }
     for (const auto& node : nodes) {
         if (!node.result) {
