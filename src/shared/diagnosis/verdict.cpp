@@ -182,11 +182,11 @@ std::string_view to_string(HangVerdict::Kind kind) {
 
 // Who is surely at fault; else that it surely hangs; else who may be at fault.
 HangVerdict judge(const HangEvidence& evidence) {
-    const auto stacks = unless_at_work(of_stacks(evidence.ranks), evidence);
-    const auto flights = unless_at_work(of_flights(evidence.ranks), evidence);
-    const auto ras = unless_at_work(of_ras(evidence), evidence);
-    const auto gpus = of_gpus(evidence, stacks);
-    const auto network = of_network(evidence, stacks);
+    auto stacks = unless_at_work(of_stacks(evidence.ranks), evidence);
+    auto flights = unless_at_work(of_flights(evidence.ranks), evidence);
+    auto ras = unless_at_work(of_ras(evidence), evidence);
+    auto gpus = of_gpus(evidence, stacks);
+    auto network = of_network(evidence, stacks);
     for (const auto* const each : {&stacks, &gpus, &flights, &ras}) {
         if (each->sure && !each->ranks.empty()) {
             return *each;
