@@ -117,7 +117,7 @@ std::string log_block(std::uint64_t first_index, std::span<const LogEntry> entri
 }
 
 Result<std::vector<LogEntry>> parse_log(std::string_view bytes, std::uint64_t& first_index) {
-    const Error damaged{.kind = ErrorKind::protocol, .message = "the log is damaged"};
+    Error damaged{.kind = ErrorKind::protocol, .message = "the log is damaged"};
     std::vector<LogEntry> entries;
     while (!bytes.empty()) {
         const auto block = whole_block(bytes);
