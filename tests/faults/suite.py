@@ -101,6 +101,21 @@ def install(folder):
     shutil.copy(ROOT / "tests/faults/faulty.py", folder)
 
 
+@contextlib.contextmanager
+def around(c, fault, host, begun=True):
+    """What the fault wants of the host, once the rank has said that it is there."""
+    if not (fault.brought_about and begun):
+        yield
+        return
+    mark = c.folder_in_nodes / "brought-about"
+    with fault.brought_about(c, host):
+        mark.touch()
+        try:
+            yield
+        finally:
+            mark.unlink()
+
+
 def words(fault, name, rank, step, seconds, diagnose):
     return ["run", "--name", name, "--launcher", "torchrun", "--diagnose", diagnose, "--", "faulty.py", fault.name, str(rank), str(step),
             str(seconds)]
@@ -114,7 +129,7 @@ def inject(c, fault, seconds, limit, diagnose="30s", seed=None):
     with c.start(*words(fault, name, rank, step, seconds, diagnose)) as client:
         heard = Heard(client)
         begun = heard.first(lambda line: "INJECTED" in line, limit)
-        with fault.brought_about(c, rank // 2 + 1) if fault.brought_about and begun else contextlib.nullcontext():
+        with around(c, fault, rank // 2 + 1, begun):
             wait = limit if fault.causes or fault.failure else seconds + limit
             judged = heard.first(lambda line: ALARM.search(line), wait) if begun else None
         over = heard.ended_at
@@ -145,7 +160,7 @@ def alone(c, fault, limit, seed=None):
         of_guilty = heard[rank // 2]
         begun = of_guilty.first(lambda line: "INJECTED" in line, limit)
         assert begun, "".join(line for each in heard for _, line in each.lines)
-        with fault.brought_about(c, rank // 2 + 1) if fault.brought_about else contextlib.nullcontext():
+        with around(c, fault, rank // 2 + 1):
             of_guilty.first(lambda line: ERROR.search(line), limit)
         told = sorted((at, line) for each in heard for at, line in each.lines if at >= begun and ERROR.search(line))
     return (told[0][1].strip()[:70], told[0][0] - begun) if told else ("nothing", None)

@@ -59,14 +59,15 @@ void Supervisor::failed(wire::JobFailure failure) {
         return;
     }
     failure.oom = failure.signal == SIGKILL && oom_kills() > oom_kills_before_;
-    if (failures.size() < most_explained) {
+    const bool in_full = failures.size() < most_explained;
+    if (in_full) {
         failure.tail = job_.log.telling_tail(failure.rank);
     }
     const bool is_behind = may_be_behind && explains(failure, *told);
     if (stopping_ && !is_behind) {
         return;
     }
-    if (failures.size() < most_explained) {
+    if (in_full) {
         explain(failure, job_);
     }
     failures.push_back(failure);

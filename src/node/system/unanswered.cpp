@@ -57,8 +57,7 @@ std::vector<std::string> unanswered_in(std::string_view table) {
     constexpr std::size_t remote = 2, state = 3, again = 6;
     std::vector<std::string> found;
     for (const auto& line : split(table, '\n')) {
-        auto words = split(line, ' ');
-        std::erase(words, "");
+        const auto words = split_blanks(line);
         if (words.size() <= again || words[state] != established ||
             hex_word(words[again]).value_or(0) < sent_again) {
             continue;
@@ -72,12 +71,7 @@ std::vector<std::string> unanswered_in(std::string_view table) {
 }
 
 std::vector<std::string> unanswered_addresses() {
-    auto all = unanswered_in(read_file_or_empty("/proc/net/tcp"));
-    for (auto& address : unanswered_in(read_file_or_empty("/proc/net/tcp6"))) {
-        if (std::ranges::find(all, address) == all.end()) {
-            all.push_back(std::move(address));
-        }
-    }
+    auto all = unanswered_in(read_file_or_empty("/proc/net/tcp") + read_file_or_empty("/proc/net/tcp6"));
     all.resize(std::min(all.size(), most_unanswered));
     return all;
 }

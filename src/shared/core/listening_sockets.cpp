@@ -19,14 +19,9 @@ std::vector<TableRow> rows_of(std::string_view table, int port) {
     std::snprintf(wanted, sizeof wanted, ":%04X", static_cast<unsigned>(port) & 0xFFFFU);
     std::vector<TableRow> rows;
     for (const auto& line : split(table, '\n')) {
-        std::vector<std::string> fields;
-        for (auto& word : split(line, ' ')) {
-            if (!word.empty()) {
-                fields.push_back(std::move(word));
-            }
-        }
+        const auto fields = split_blanks(line);
         if (fields.size() > 9 && fields[1].ends_with(wanted)) {
-            rows.push_back({.state = std::move(fields[3]), .inode = std::move(fields[9])});
+            rows.push_back({.state = std::string(fields[3]), .inode = std::string(fields[9])});
         }
     }
     return rows;

@@ -18,6 +18,16 @@ bool is_idle(const LocatedStack& rank) {
     return judged(rank).waits || !works(*rank.stack);
 }
 
+std::vector<std::size_t> ranks_on(const std::string& node, const HangEvidence& evidence) {
+    std::vector<std::size_t> ranks;
+    for (std::size_t i = 0; i < evidence.ranks.size(); ++i) {
+        if (evidence.ranks[i].node == node) {
+            ranks.push_back(i);
+        }
+    }
+    return ranks;
+}
+
 // Of whom a source names. Who works comes late, and is no cause of a hang.
 HangVerdict about(Evidence found, const std::vector<LocatedStack>& ranks) {
     HangVerdict verdict{.kind = found.ranks.empty() ? HangVerdict::Kind::none : found.kind,
@@ -89,17 +99,13 @@ HangVerdict of_gpus(const HangEvidence& evidence, const HangVerdict& stacks) {
     const auto& [node, faults] = *evidence.gpu_faults.begin();
     HangVerdict verdict{.kind = HangVerdict::Kind::behind,
                         .cause = HangCause::gpu_fault,
+                        .ranks = ranks_on(node, evidence),
                         .awaits = stacks.awaits,
                         .text = node + ": " + faults.front(),
                         .hint = "see `nvidia-smi -q` there, and its host's kernel log for the Xid; leave the "
                                 "node out until it is mended"};
     if (faults.size() > 1) {
         verdict.text += ", and " + std::to_string(faults.size() - 1) + " more";
-    }
-    for (std::size_t i = 0; i < evidence.ranks.size(); ++i) {
-        if (evidence.ranks[i].node == node) {
-            verdict.ranks.push_back(i);
-        }
     }
     verdict.sure = std::ranges::all_of(evidence.ranks,
                                        [](const LocatedStack& one) { return one.stands_ms >= surely_ms; });
@@ -143,16 +149,13 @@ HangVerdict of_network(const HangEvidence& evidence, const HangVerdict& stacks) 
         std::erase_if(at_each, [&](const auto& node) { return node != link.first && node != link.second; });
     }
     std::set<std::string> nodes;
-    for (std::size_t i = 0; i < evidence.ranks.size(); ++i) {
-        nodes.insert(evidence.ranks[i].node);
-        if (at_each.size() == 1 && evidence.ranks[i].node == *at_each.begin()) {
-            verdict.ranks.push_back(i);
-        }
+    for (const auto& rank : evidence.ranks) {
+        nodes.insert(rank.node);
     }
-    if (nodes.size() < 3) {
-        verdict.ranks.clear();
+    if (at_each.size() == 1 && nodes.size() > 2) {
+        verdict.kind = HangVerdict::Kind::behind;
+        verdict.ranks = ranks_on(*at_each.begin(), evidence);
     }
-    verdict.kind = verdict.ranks.empty() ? verdict.kind : HangVerdict::Kind::behind;
     return verdict;
 }
 

@@ -52,7 +52,7 @@ struct Promise {
 class Walk {
 public:
     Walk(const std::vector<LineJob>& jobs, const LineView& view)
-        : jobs_(jobs), view_(view), hosts_(view.hosts.size()), nodes_(view.nodes.size()),
+        : jobs_(jobs), view_(view), hosts_(view.hosts.size()), demand_(view.nodes.size()),
           entries_(jobs.size()) {
         read_nodes();
         read_boards();
@@ -95,9 +95,6 @@ private:
         std::vector<Promise> promised{};             // in the order of the line
         std::map<std::string_view, int> strangers{}; // that wait and have not had their turn, by unit
         std::size_t tickets = 0;                     // of this cluster, that are to be there
-    };
-    struct Node {
-        int demand = 0; // how many jobs that have not had their turn would do with it
     };
     struct Seen {
         std::size_t node = 0;
@@ -201,7 +198,7 @@ private:
         }
         for (const auto& seats : jobs_[waiter.job].seats) {
             for (const auto node : seats.among) {
-                nodes_[node].demand += change;
+                demand_[node] += change;
             }
         }
     }
@@ -210,7 +207,7 @@ private:
         const auto strangers = hosts_[host].strangers.find(unit);
         int demand = strangers == hosts_[host].strangers.end() ? 0 : strangers->second;
         for (const auto node : hosts_[host].nodes) {
-            demand += has(view_.nodes[node].units, unit) ? nodes_[node].demand : 0;
+            demand += has(view_.nodes[node].units, unit) ? demand_[node] : 0;
         }
         return demand;
     }
@@ -375,8 +372,8 @@ private:
     const std::vector<LineJob>& jobs_;
     const LineView& view_;
     std::vector<Host> hosts_;
-    std::vector<Node> nodes_;
-    std::vector<Site> sites_{};              // by node; `free`: what those before have left
+    std::vector<int> demand_;   // by node: how many jobs that have not had their turn would do with it
+    std::vector<Site> sites_{}; // by node; `free`: what those before have left
     std::vector<std::vector<Seen>> entries_; // by job: of it, on boards
     std::vector<Waiter> line_{};
     std::set<std::pair<std::size_t, std::size_t>> kept_{}; // tickets, by job and node

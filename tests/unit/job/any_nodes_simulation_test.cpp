@@ -2,16 +2,15 @@
 // the client's own choice (client/job/gpu_line.hpp) and the boards' (shared/gpu/board.hpp).
 #include "client/job/gpu_line.hpp"
 #include "shared/gpu/board.hpp"
+#include "simulations.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <deque>
 #include <memory>
 #include <random>
 #include <set>
-#include <string_view>
 
 namespace any_nodes_simulation_test {
 
@@ -332,12 +331,6 @@ private:
     std::vector<std::unique_ptr<Job>> jobs_{};
     std::int64_t now_ms_ = 1000;
 };
-
-// All of them with DOCKDIST_SIMULATE=all, for minutes.
-bool simulate_all() {
-    const char* const how = std::getenv("DOCKDIST_SIMULATE");
-    return how != nullptr && std::string_view(how) == "all";
-}
 
 } // namespace
 

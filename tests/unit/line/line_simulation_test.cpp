@@ -1,12 +1,12 @@
 // Clusters that share hosts, each with a leader that sees old boards, and nodes that come and go: whatever
 // the order of the messages is, the line holds.
 #include "shared/line/line.hpp"
+#include "simulations.hpp"
 #include "unit/line/boards.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <deque>
 #include <functional>
 #include <map>
@@ -356,8 +356,7 @@ private:
 
 TEST_CASE(
     "jobs of clusters that share hosts: never two on a unit, none overtaken, none waits that fits, all end") {
-    const auto* const wanted = std::getenv("DOCKDIST_LINE_SEEDS");
-    const unsigned seeds = wanted == nullptr ? 5U : static_cast<unsigned>(std::atoi(wanted));
+    const unsigned seeds = simulate_all() ? 200 : 5;
     int waited = 0, refused = 0;
     for (unsigned seed = 1; seed <= seeds; ++seed) {
         CAPTURE(seed);
